@@ -1,4 +1,4 @@
-"""Algorithms that ship with tailback: congestion and reaction points, PAUSE, delay lines."""
+"""Plugin registration of the shipped congestion and reaction points, PAUSE and delay lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AF-QCN: a QCN congestion point that knows how much each source sends (AF-QCN).
+"""AF-QCN congestion point: QCN with approximate fairness from the rate of each source (AF-QCN).
 
 IBM input-buffered QCN, section VII names it as the standard comparison: per-flow rate
 measurements, weighted fairness. Octets that arrive are counted by source over intervals; a
@@ -29,7 +29,7 @@ from orchestrator.plan.params import Duration, Parts, Ratio
 from plugins.qcn_cp import QcnCongestionPoint, count_arrival
 
 SOURCES = 256
-"""Sources that are told apart, by the low octet of their address index."""
+"""Sources that are counted separately, by the low octet of their address index."""
 HIGHEST = 63
 BY_PRIORITY = 1
 MOST_OCTETS = 1 << 44
@@ -106,7 +106,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
 
 AF_QCN: Algorithm = congestion_point(
     "af-qcn",
-    "QCN congestion point that weighs sources by what they send",
+    "QCN congestion point with approximate fairness by the rate of each source",
     AfQcn,
     STATE,
     arrival=on_arrival,

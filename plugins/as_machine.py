@@ -1,4 +1,4 @@
-"""A link as a machine would serve it: late departures, and stalls of its threads.
+"""Delay line with the departure lateness and thread stalls of a measured host.
 
 A real data path carries events out at the instants for which they are due, so that nothing of it
 adds up; what is late is a frame's way from one node to the next. So that is what this delay line
@@ -82,11 +82,11 @@ class AsMachine(Params):
     profile: Annotated[str, *from_file(table_of)] = Field(
         description="the file of a device profile"
     )
-    load: int = Field(0, ge=0, le=1000, description="which one of the profile, from 0 on")
-    thread: int = Field(0, ge=0, le=10_000, description="that drives one end")
-    peer_thread: int = Field(0, ge=0, le=10_000, description="that drives the other end")
+    load: int = Field(0, ge=0, le=1000, description="load index in the profile, from 0")
+    thread: int = Field(0, ge=0, le=10_000, description="thread that drives one end")
+    peer_thread: int = Field(0, ge=0, le=10_000, description="thread that drives the other end")
     most: Duration = Field(
-        10**9, ge=0, le=10**12, description="that a stall moves a frame, then the clock is held"
+        10**9, ge=0, le=10**12, description="longest shift of a frame by a stall"
     )
     pace: Annotated[Ratio, Parts(1_000_000)] = Field(
         Fraction(1), gt=0, le=100, description="seconds of the run per second of the machine"
@@ -104,13 +104,13 @@ STATE = np.dtype(
 
 @compiled
 def at(params, row, column):  # type: ignore[no-untyped-def]
-    """A word of the table: a share, a gap or a time (ps), each within what `table_of` writes."""
+    """A word of the table: a share, a gap or a time (ps), within the bounds of `table_of`."""
     return min(max(word_at(params.profile_address, row * COLUMNS + column), 0), LONGEST)
 
 
 @compiled
 def drawn(params, row, draw):  # type: ignore[no-untyped-def]
-    """What a draw of BITS bits is in a row of quantiles."""
+    """Quantile of a row for a draw of BITS bits, interpolated linearly."""
     column = 1
     while column < COLUMNS - 2 and at(params, SHARES, column) <= draw:
         column += 1
@@ -164,7 +164,7 @@ def begin(state, params):  # type: ignore[no-untyped-def]
 
 
 def served(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
-    """The link's delay, what a frame takes beyond it, and what is left of a stall."""
+    """Delay of a frame (ps): the link's delay, the host's lateness, and the rest of a stall."""
     if state.started == 0:
         begin(state, params)
     due = port.free_at + port.delay

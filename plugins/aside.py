@@ -1,7 +1,7 @@
-"""Aside: data frames that find more than a threshold in the queue go on in another lane.
+"""Priority demotion: data frames above a queue threshold continue in another priority.
 
 They have the other priority from here on, also in the VLAN tag, so that every port behind this one
-has them in that lane too. Frames of a flow that goes on in two lanes may overtake each other.
+has them in that lane too. Frames of a flow in two priorities may overtake each other.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ class Aside(Params):
     """Parameters of the congestion point."""
 
     above: Size = Field(
-        30_000, ge=0, description="octets in the queue, with the frame, beyond which it goes aside"
+        30_000, ge=0, description="queue threshold in octets, with the arriving frame"
     )
-    to: int = Field(1, ge=0, le=7, description="the priority that it has from here on")
+    to: int = Field(1, ge=0, le=7, description="priority of frames above the threshold")
 
     def goes_on_in(self) -> tuple[int, ...]:
-        """The one that it names."""
+        """Priorities that frames can be moved to: the parameter `to`."""
         return (self.to,)
 
 

@@ -1,4 +1,4 @@
-"""BCN, also called ECM, as far as its rivals describe it (FECN, sections I to III).
+"""BCN (also called ECM) congestion and reaction points, as FECN, sections I to III, describes them.
 
 What its text says: two points; a message goes from the switch to a source as long as the queue is
 above a predefined level, and holds the queue's status; sources raise their rates additively and

@@ -1,4 +1,4 @@
-"""`tailback stability`, `delay-margin` and `thresholds`: the formulas of FECN, QCN and P4QCN."""
+"""Commands `tailback stability`, `delay-margin` and `thresholds`: FECN, QCN and P4QCN formulas."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def stability(
     low: Annotated[str, typer.Option(metavar="SIZE", help="Where PAUSE ends, Q_off.")] = "120KB",
     as_json: Json = False,
 ) -> None:
-    """Tell for which slopes k FECN's queue settles, and how long its longest PAUSE lasts.
+    """Print the slopes k for which FECN's queue settles, and the length of its longest PAUSE.
 
     \b
       tailback stability
@@ -110,7 +110,7 @@ def delay_margin(
     frame: Annotated[str, typer.Option(metavar="SIZE", help="Of every frame.")] = "1500B",
     as_json: Json = False,
 ) -> None:
-    """Tell the longest delay at which QCN's loop is damped, by a linear fluid model.
+    """Print the longest delay at which QCN's loop is damped, by a linear fluid model.
 
     \b
       tailback delay-margin
@@ -161,7 +161,7 @@ def thresholds(
     sharing: Annotated[str, typer.Option(metavar="RATIO", help="DCQCN's alpha.")] = "8",
     as_json: Json = False,
 ) -> None:
-    """Tell the highest marks of P4QCN and PFC with which a shared buffer loses nothing.
+    """Print the highest P4QCN and PFC thresholds with which a shared buffer is lossless.
 
     Exit code 1 when the buffer is too small for any.
     """

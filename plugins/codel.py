@@ -1,9 +1,9 @@
-"""CoDel (RFC 8289): frames that waited too long are dropped as they leave, ever more often.
+"""CoDel (RFC 8289): drops frames with a long sojourn time at dequeue, at a rising rate.
 
 Once every frame that left for an `interval` had waited for `target` or longer, the next one is
 dropped, and further ones interval / sqrt(n) apart until one was in time. Frames are looked at as
 they leave, in the order of the RFC's pseudo code: one that follows a dropped one in the same
-instant. With `ecn` a frame that is ECN-capable is marked and goes on instead.
+instant. With `ecn` a frame that is ECN-capable is marked and forwarded instead.
 
 The square root is that of an integer in 2^-20, rounded down.
 """
@@ -33,11 +33,11 @@ class Codel(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"rfc8289": {}}
 
-    target: Duration = Field(5 * MS, ge=1_000, le=10**12, description="a standing wait that is let")
+    target: Duration = Field(5 * MS, ge=1_000, le=10**12, description="acceptable standing delay")
     interval: Duration = Field(
-        100 * MS, ge=1_000_000, le=10**12, description="over which it stands; a long round trip"
+        100 * MS, ge=1_000_000, le=10**12, description="sliding window; a worst-case RTT"
     )
-    longest: Size = Field(1_500, ge=64, le=10**6, description="a queue of one frame is no queue")
+    longest: Size = Field(1_500, ge=64, le=10**6, description="no drop from a queue up to this")
     ecn: bool = Field(False, description="mark ECN-capable frames instead of dropping them")
 
     def marks(self) -> bool:
@@ -45,7 +45,7 @@ class Codel(Params):
         return self.ecn
 
     def operating_queue(self, rate: int) -> int:
-        """What is served in the target time."""
+        """Octets served at `rate` in the target time."""
         return self.target * rate // (8 * 10**12)
 
 
@@ -56,15 +56,15 @@ while the frame before, of this instant, was dropped in the dropping state."""
 
 @compiled
 def control_law(params, at, count):  # type: ignore[no-untyped-def]
-    """When the next frame is dropped after one at `at`: interval / sqrt(count) later. Where one was
-    dropped `at` is not later than now, and `count` is above 0."""
+    """Time of the drop after the one at `at`: interval / sqrt(count) later. After a drop, `at` is
+    not later than now, and `count` is above 0."""
     root = square_root(min(max(count, 1), 1 << 20) << (2 * ROOT_BITS))
     return at + (params.interval << ROOT_BITS) // root
 
 
 @compiled
 def stands(state, params, queue, now):  # type: ignore[no-untyped-def]
-    """Whether frames have waited too long for an interval (the RFC's `dodequeue`)."""
+    """True if sojourn times exceeded the target for an interval (RFC 8289 `dodequeue`)."""
     if state.sojourn < params.target or queue.bytes <= params.longest:
         state.above_at = 0
         return False
@@ -76,7 +76,7 @@ def stands(state, params, queue, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def ends(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
-    """The frame is marked and goes on, or is dropped; then the next one is looked at at once."""
+    """Mark the frame and forward it, or drop it; the next frame is then examined at once."""
     if params.ecn != 0 and frame.mark & CE != NOT_ECT:
         frame.mark |= CE
         return 0

@@ -1,4 +1,4 @@
-"""Congestion notification messages of a chosen feedback at chosen instants: a stimulus for tests.
+"""Scripted congestion notification messages: chosen feedback at chosen times, a test stimulus.
 
 Whatever the queue holds, the frame that arrives first from `first` on has its source notified
 `feedback`; the next message follows `every` later with `feedback + change`, and so on, `count` in
@@ -21,11 +21,11 @@ class CraftedMessages(Params):
     """Parameters of the messages."""
 
     first: Duration = Field(0, ge=0, le=10**15, description="when the first message may come")
-    every: Duration = Field(10**9, ge=1, le=10**12, description="from one message to the next")
+    every: Duration = Field(10**9, ge=1, le=10**12, description="interval between messages")
     count: int = Field(1, ge=0, le=10**6, description="how many messages")
     feedback: int = Field(LARGEST, ge=0, le=LARGEST, description="feedback of the first message")
     change: int = Field(
-        0, ge=-LARGEST, le=LARGEST, description="added for each one after it; stays in 0 to 63"
+        0, ge=-LARGEST, le=LARGEST, description="feedback increment per message; clipped to 0 .. 63"
     )
 
 

@@ -1,6 +1,6 @@
-"""PAUSE frames of chosen quanta at chosen instants: a stimulus for tests.
+"""Scripted PAUSE frames: chosen quanta at chosen times, a test stimulus.
 
-Whatever the queue holds, the neighbours are told to stop for `quanta` when a frame comes in from
+Whatever the queue holds, the neighbours are paused for `quanta` when a frame comes in from
 `first` on, and again `every` later, `count` times in all; nothing lets them go before the quanta
 have run (IEEE 802.3 annex 31B). Not in the papers.
 """
@@ -17,9 +17,9 @@ from orchestrator.plan.params import Duration, Params
 class CraftedPause(Params):
     """Parameters of the frames."""
 
-    first: Duration = Field(0, ge=0, le=10**15, description="when the first one may come")
-    every: Duration = Field(10**9, ge=1, le=10**12, description="from one to the next")
-    count: int = Field(1, ge=0, le=10**6, description="how many of them")
+    first: Duration = Field(0, ge=0, le=10**15, description="time of the first frame")
+    every: Duration = Field(10**9, ge=1, le=10**12, description="interval between frames")
+    count: int = Field(1, ge=0, le=10**6, description="number of frames")
     quanta: int = Field(100, ge=0, le=65_535, description="length of each, 512 bit times")
 
 
@@ -27,7 +27,7 @@ STATE = record("sent")
 
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame went in: the neighbours are stopped when that is due."""
+    """A frame was enqueued: pause the neighbours when a PAUSE is due."""
     if state.sent >= params.count or now < params.first + state.sent * params.every:
         return 0
     message.feedback = params.quanta

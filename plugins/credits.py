@@ -1,4 +1,4 @@
-"""Credits: a receiver lets its sources send, at the rate of its own link, in turns.
+"""Receiver-driven credits: a receiver grants its sources its link rate in round robin.
 
 Sources tell how much they have to send before they send it. One credit goes out per `quantum`, to
 the next flow that still wants some, so paced that what the credits let come takes `share` of the
@@ -36,7 +36,7 @@ class Credits(Params):
 
     quantum: Size = Field(1_500, ge=64, le=1 << 20, description="octets that one credit grants")
     share: Annotated[Ratio, Parts(1_000)] = Field(
-        Fraction(99, 100), gt=0, le=20, description="of its link's rate that credits fill"
+        Fraction(99, 100), gt=0, le=20, description="share of its link's rate in credits"
     )
 
 
@@ -55,7 +55,7 @@ STATE = record(
 
 @compiled
 def line_up(state, flow):  # type: ignore[no-untyped-def]
-    """A flow that wants more than it was granted gets a turn, behind the others."""
+    """Append a flow with ungranted demand to the round robin."""
     mine = flow_state(state, flow)
     if mine.lined_up != 0 or mine.asked + mine.cut <= mine.granted:
         return
@@ -71,12 +71,12 @@ def line_up(state, flow):  # type: ignore[no-untyped-def]
 
 @compiled
 def wake(state, node, now):  # type: ignore[no-untyped-def]
-    """The next credit goes out when the one before has used its time."""
+    """Schedule the next credit at the end of the time that the previous one covers."""
     node.receiver_timer = max(now, state.next_at) if state.first != 0 else NEVER
 
 
 def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
-    """A source asks for credit; when it has all that it asks for, one may have been lost."""
+    """A source requests credit; if it has been granted all of it, a credit may have been lost."""
     mine = flow_state(state, frame.flow)
     if frame.feedback == WITHDRAWN:
         mine.asked = min(mine.asked, mine.granted - mine.cut)
@@ -89,7 +89,7 @@ def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no
 
 
 def on_arrived(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
-    """A data frame is here, or what a switch left of it."""
+    """A data frame, or its trimmed header, arrived."""
     if frame.kind == TRIMMED:
         flow_state(state, frame.flow).cut += min(max(frame.offset, 0), MOST_FRAME)
         line_up(state, frame.flow)
@@ -98,7 +98,7 @@ def on_arrived(state, params, node, frame, now, message):  # type: ignore[no-unt
 
 
 def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
-    """A credit is due, for the flow whose turn it is."""
+    """A credit is due for the flow at the head of the round robin."""
     flow = state.first - 1
     mine = flow_state(state, flow)
     state.first = mine.next

@@ -1,11 +1,11 @@
-"""CSIG: a frame keeps one record, of the narrowest port on its way (draft-ravi-ippm-csig).
+"""CSIG: a frame carries one record of the bottleneck port of its path (draft-ravi-ippm-csig).
 
 A port compares what the frame says with its own signal and replaces the record where its own is
 worse: the least bandwidth that is left (`bandwidth`), the least share of the rate that is left
 (`share`), the longest time that the frame itself waited (`delay`); not in the draft: the longest
 queue (`queue`). The record says the signal in kbit/s, millionths, ns or octets, then what every
 stamp says: octets sent, time, rate, port, which is where the bottleneck is. A reaction point that
-asks for room for one stamp (`stamped_hops`) hears it on every acknowledgement, `hops` says how many
+asks for room for one stamp (`stamped_hops`) gets it by every acknowledgement, `hops` says how many
 ports have compared.
 
 Decided here: bandwidth is what was sent since the last time it was measured, over the time since,
@@ -46,7 +46,7 @@ class Csig(Params):
         description="of the first two ports keep the least, of the others the most",
     )
     interval: Duration = Field(
-        100 * US, ge=US, le=10**12, description="between two measurements of what a port has sent"
+        100 * US, ge=US, le=10**12, description="measurement interval of a port's rate"
     )
 
 
@@ -55,7 +55,7 @@ STATE = record("used", "since", "sent")
 
 @compiled
 def _measure(state, params, queue, now):  # type: ignore[no-untyped-def]
-    """What the port has sent in the last interval, in bit/s."""
+    """Rate that the port sent in the last interval, in bit/s."""
     if now - state.since >= params.interval:
         octets = min(max(queue.bytes_out - state.sent, 0), MOST_OCTETS)
         state.used = octets * 8 * MILLION // ((now - state.since) // MILLION)
@@ -91,6 +91,6 @@ CSIG: Algorithm = congestion_point(
     STATE,
     needs=frozenset({Capability.STAMPS}),
     keeps_one_stamp=True,
-    columns=(Observed("used", "bit/s", "what the port sent in the last interval"),),
+    columns=(Observed("used", "bit/s", "rate of the port in the last interval"),),
     departure=on_departure,
 )

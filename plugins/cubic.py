@@ -1,4 +1,4 @@
-"""CUBIC: a window that is a cubic function of the time since it was cut (RFC 9438).
+"""CUBIC reaction point: a window cubic in the time since the last reduction (RFC 9438).
 
 W(t) = C (t - K)^3 + W_max segments with C = 0.4 per s^3: after a cut to 0.7 it takes K = cbrt(W_max
 0.3 / C) to come back to W_max, slowly there, faster beyond. Where Reno with the same cut would have
@@ -39,7 +39,7 @@ class Cubic(NewReno):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"rfc9438": {}}
 
-    fast_convergence: bool = Field(True, description="a window that falls aims lower")
+    fast_convergence: bool = Field(True, description="release bandwidth (RFC 9438, 4.7)")
 
 
 STATE = record(
@@ -57,7 +57,7 @@ STATE = record(
 
 @compiled
 def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def]
-    """The window is 0.7 of what was under way; the curve begins anew."""
+    """Cut the window to 0.7 of what was in flight; restart the curve."""
     state.prior = limiter.window
     if params.fast_convergence != 0 and limiter.window < state.most:
         state.most = limiter.window * 17 // 20
@@ -95,7 +95,7 @@ def _follow_reno(state, params, limiter, window):  # type: ignore[no-untyped-def
 
 @compiled
 def _follow(state, params, limiter, now):  # type: ignore[no-untyped-def]
-    """Of the way to where the curve is a round trip from now, the share that was acknowledged."""
+    """Grow by the acknowledged share of the distance to the curve one round trip from now."""
     if state.epoch == 0:
         _begin(state, params, limiter, now)
     elapsed = (now - state.epoch + limiter.rtt) // MS_PS

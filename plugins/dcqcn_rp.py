@@ -1,4 +1,4 @@
-"""DCQCN reaction point (docs/settled/algorithms.md#dcqcn): a CNP takes alpha/2 of the rate.
+"""DCQCN reaction point (docs/settled/algorithms.md#dcqcn): a CNP cuts the rate by alpha/2.
 
 alpha estimates how congested the path is: a CNP moves it towards 1 by g, `alpha_time` without one
 towards 0. A cut keeps the rate as target; then a timer and a byte counter count stages, as QCN's
@@ -106,7 +106,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left: release the limiter, or count its octets."""
-    # never true (`limiter.active == 0`): node logic asks limiters that are active
+    # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, limiter) == 1:
         return 0
     state.countdown -= frame.length
@@ -120,7 +120,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The timer of alpha or that of the increase is due."""
-    # never true: node logic asks limiters that are active
+    # never true: node logic calls active limiters alone
     if limiter.active == 0:
         return 0
     if state.alpha_at <= now:

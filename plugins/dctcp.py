@@ -1,7 +1,7 @@
-"""DCTCP: a window that gives way by how much was marked (Alizadeh et al., SIGCOMM 2010; RFC 8257).
+"""DCTCP: a window cut by the share of marked octets (Alizadeh et al., SIGCOMM 2010; RFC 8257).
 
 Once per window of octets the share F of those that came with ECN 11 enters alpha, alpha = (1 - g)
-alpha + g F (equation 1). The first mark that is heard in a window cuts it by alpha / 2 (equation
+alpha + g F (equation 1). The first mark that arrives in a window cuts it by alpha / 2 (equation
 2), once per window. In between it grows as TCP's does: by what is acknowledged up to the first cut,
 by a segment per round trip after it (RFC 5681); neither where it is not used. A loss halves it,
 once for all that was sent before the cut (RFC 8257, 3.5); one that only the transport's timer finds
@@ -88,7 +88,7 @@ def _observe(state, params, limiter):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cut(state, params, limiter, window):  # type: ignore[no-untyped-def]
-    """The window is smaller until what is under way now has been heard of."""
+    """Cut the window; no further cut until the octets in flight now are acknowledged."""
     limiter.window = max(window, params.least_window * params.segment)
     state.threshold = limiter.window
     state.cut_until = limiter.acked_total + limiter.flight

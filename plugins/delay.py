@@ -1,4 +1,4 @@
-"""Delay lines: how long a frame is on its way after its last bit was sent.
+"""Delay lines: propagation delay of a frame after its last bit, fixed or with jitter.
 
 Without one a link takes exactly its `delay`. The test bed of NetFPGA-QCN had a jitter component
 beside its delay lines (NetFPGA-QCN, section 6); order is kept in every case.

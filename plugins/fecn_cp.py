@@ -1,4 +1,4 @@
-"""FECN congestion point (FECN, section IV): advertises a rate, lowers what probes ask for.
+"""FECN congestion point (FECN, section IV): advertises a rate and lowers the rate in probes.
 
 Every `interval` T the load A / (f(q) C) is measured, A being what arrived in T and q the queue at
 its end; the advertised rate is divided by it, averaged with the last one, and capped at C. A probe
@@ -89,7 +89,7 @@ class FecnCongestionPoint(Params):
 
 
 STATE = record("started", "octets", "rate")
-"""What arrived in this interval; the advertised rate."""
+"""Arrivals of this interval; the advertised rate."""
 
 
 @compiled
@@ -154,7 +154,7 @@ def _clipped(step):  # type: ignore[no-untyped-def]
 
 @compiled
 def _multiplicative(params, octets, q, room):  # type: ignore[no-untyped-def]
-    """What the rate is multiplied by, times 2^20: 1/rho (FECN, equation 6)."""
+    """Factor of the advertised rate, times 2^20: 1/rho (FECN, equation 6)."""
     room = scaled(room, queue_control(params, q), ONE_BITS)
     if q > params.set_point:
         room = room * params.gamma_num // params.gamma_den
@@ -165,7 +165,7 @@ def _multiplicative(params, octets, q, room):  # type: ignore[no-untyped-def]
 
 @compiled
 def _additive(params, octets, q, room):  # type: ignore[no-untyped-def]
-    """What the rate is multiplied by, times 2^20 (FECN, equation 5)."""
+    """Factor of the advertised rate, times 2^20 (FECN, equation 5)."""
     room = max(room * params.gamma_num // params.gamma_den, 1)
     most = MOST_CHANGE * room
     spare = (room - octets) * params.alpha_num // params.alpha_den
@@ -210,7 +210,7 @@ def on_interval(state, params, queue, frame, now, message):  # type: ignore[no-u
 
 
 def on_probe(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A probe passes: it asks for no more than is advertised."""
+    """A probe passes: lower its rate to the advertised one."""
     if state.started != 0 and state.rate < frame.feedback:
         frame.feedback = state.rate
     return 0

@@ -1,4 +1,4 @@
-"""FECN's ends (FECN, section III.A): sources that send probes, a sink that turns them round.
+"""FECN endpoints (FECN, section III.A): sources that probe, sinks that reflect the probes.
 
 A source is limited from its start, at `initial_rate`. Every `interval` it sends a probe that asks
 for its link's rate; the rate in the echo is its rate from then on. Probes of sources that start
@@ -58,7 +58,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """Time to ask for the link's rate."""
+    """Send a probe that requests the link's rate."""
     limiter.timer = now + params.interval
     message.feedback = limiter.link_rate
     return 1
@@ -80,7 +80,7 @@ def on_probe(state, params, node, frame, now, message):  # type: ignore[no-untyp
 
 FECN_RP: Algorithm = reaction_point(
     "fecn-rp",
-    "FECN: asks for a rate by probes, sends at what is granted",
+    "FECN: requests a rate by probes, sends at the granted rate",
     FecnReactionPoint,
     STATE,
     start=on_start,

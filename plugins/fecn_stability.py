@@ -1,4 +1,4 @@
-"""FECN's stability: which slopes k of the queue-control function let the queue settle.
+"""FECN stability: slopes k of the queue-control function for which the queue converges.
 
 With the linear function the fluid model is q' = (1 - alpha k / Q_eq) q + alpha k, alpha = C T / P
 (FECN, equations 3 and 4): it converges for 0 < alpha k / Q_eq < 2. The text's own number for 10
@@ -43,11 +43,11 @@ class Stability:
 
     @property
     def limit_averaged(self) -> Fraction:
-        """The same with the average."""
+        """The slope from which on the queue diverges, with averaging."""
         return (4 - 2 * self.average) / self.average * self.one_step
 
     def verdict(self, k: Fraction) -> str:
-        """What the queue does with slope k, averaging included."""
+        """Behaviour of the queue with slope k, averaging included."""
         if k <= 0:
             return "does not return"
         if k > self.limit_averaged:
@@ -72,7 +72,7 @@ class Stability:
 def stability(
     capacity: int, interval: int, frame: int, set_point: int, average: Fraction = Fraction(1)
 ) -> Stability:
-    """Of a link of `capacity` bit/s and `interval` ps; frame and set point are in octets."""
+    """Stability of a link of `capacity` bit/s and `interval` ps; frame, set point in octets."""
     alpha = Fraction(capacity * interval, PS * BITS * frame)
     return Stability(alpha, Fraction(set_point, frame), average)
 

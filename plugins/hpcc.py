@@ -1,4 +1,4 @@
-"""HPCC: a window from what every hop says of itself (Li et al., SIGCOMM 2019, algorithm 1).
+"""HPCC: a window from in-band telemetry of every hop (Li et al., SIGCOMM 2019, algorithm 1).
 
 Every acknowledgement echoes the stamps that the ports on the way put on its segment. Between two of
 them a port of rate B has sent txRate; the octets in flight through it are, as a share of B T,
@@ -50,19 +50,19 @@ class Hpcc(Params):
         "published-code": {"form": "rate", "max_stage": 0, "least_rate": "1Gb/s"},
     }
 
-    form: Literal["window", "rate"] = Field("window", description="what is reckoned and bounded")
+    form: Literal["window", "rate"] = Field("window", description="window or rate control")
     base_rtt: Duration = Field(13 * US, ge=US, le=10**10, description="of the empty network, T")
     eta: Annotated[Ratio, Parts(100_000)] = Field(
-        Fraction(19, 20), gt=0, le=2, description="utilisation that it aims at"
+        Fraction(19, 20), gt=0, le=2, description="target utilisation"
     )
     max_stage: int = Field(5, ge=0, le=1_000, description="rounds of growth before it measures")
     w_ai: Size = Field(80, ge=0, le=10**6, description="added to the window, W_AI")
     least_rate: Rate = Field(100_000_000, ge=1, le=10**12, description='of form "rate" alone')
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
-    hops: int = Field(5, ge=1, le=stamps.MOST_STAMPS, description="whose stamps fit a frame")
+    hops: int = Field(5, ge=1, le=stamps.MOST_STAMPS, description="stamps that fit a frame")
 
     def stamped_hops(self) -> int:
-        """As many as `hops` says."""
+        """The parameter `hops`."""
         return self.hops
 
 

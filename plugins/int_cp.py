@@ -1,4 +1,4 @@
-"""In-band telemetry: a port stamps the data frames that leave it, as HPCC's switches do.
+"""In-band telemetry (INT): a port stamps the data frames that it sends, as HPCC's switches do.
 
 The stamp says the octets that wait behind the frame, those that have left the queue with it, and
 the rate at which it is served; time and port are the engine's to say (engine.frames.stamps). Frames
@@ -24,7 +24,7 @@ class Int(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"int": {}}
 
-    says_queue: bool = Field(True, description="without, its stamps say that the queue is empty")
+    says_queue: bool = Field(True, description="if false, stamps report a queue length of 0")
 
 
 STATE = record("unused")
@@ -40,7 +40,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
 
 INT: Algorithm = congestion_point(
     "int",
-    "stamps data frames with its queue, what it has sent, time and rate, as HPCC's switches do",
+    "stamps data frames with queue, octets sent, time and rate, as HPCC's switches do",
     Int,
     STATE,
     needs=frozenset({Capability.STAMPS}),

@@ -1,4 +1,4 @@
-"""Credits of a link: a neighbour sends no more than the buffer behind the link has room for.
+"""Credit-based link flow control: a sender never exceeds the free buffer of its neighbour.
 
 The buffer of an input grants octets, counted from the beginning of the run: all that came, and what
 there is room for beside, less one longest frame, by which a neighbour may go beyond. The neighbour
@@ -6,7 +6,7 @@ holds a lane that has sent as many, and sends nothing before the first grant. So
 however long the cable, and no room is kept for what is on its way (as InfiniBand's credit limit,
 in octets; docs/settled/algorithms.md#link-credits).
 
-A grant that is lost is made good by the next: each says all, and it is said again after `refresh`.
+A lost grant is made good by the next: each is cumulative, and it is repeated after `refresh`.
 Data that a wire loses takes its credit along.
 """
 
@@ -27,14 +27,14 @@ class LinkCredits(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"link-credits": {}}
 
-    frame: Size = Field(1_522, ge=64, le=10_000, description="the longest frame; room kept for it")
-    step: Size = Field(3_044, ge=1, le=10**9, description="room that is told of once it is new")
+    frame: Size = Field(1_522, ge=64, le=10_000, description="longest frame; room reserved for it")
+    step: Size = Field(3_044, ge=1, le=10**9, description="new room that triggers a grant")
     refresh: Duration = Field(
-        10**8, ge=10**6, le=10**12, description="after this time a grant is said again"
+        10**8, ge=10**6, le=10**12, description="interval at which a grant is repeated"
     )
 
     def least_buffer(self) -> int:
-        """An empty buffer has to have something new to tell once all that was granted is used."""
+        """Smallest buffer whose new free space triggers a grant after all credit is used."""
         return self.frame + self.step
 
 
@@ -43,7 +43,7 @@ STATE = record("granted")
 
 @compiled
 def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
-    """What the neighbour may have sent in all, once there is room for `step` more."""
+    """Cumulative octets that the neighbour may send, if at least `step` octets are new."""
     room = queue.bytes_came + queue.capacity - queue.bytes - params.frame
     if room < state.granted + params.step:
         return 0
@@ -54,7 +54,7 @@ def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
 
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame went in: it came, and takes room; or one that came before it found none."""
+    """A frame was enqueued, or dropped before this one: update the grant."""
     return grant(state, params, queue, message)
 
 
@@ -64,7 +64,7 @@ def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-un
 
 
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """At the beginning, and whenever it is time to say it again."""
+    """Send a grant: at the start, and each time `refresh` has passed."""
     queue.pause_timer = now + params.refresh
     grant(state, params, queue, message)
     message.kind = GRANT

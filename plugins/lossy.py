@@ -1,4 +1,4 @@
-"""A delay line that loses frames at random: feedback that never arrives, or data.
+"""Lossy delay line: drops frames at random, all of them, or CNMs or data alone.
 
 Not in the papers: the loss of congestion notification messages is one of our own experiments
 (docs/settled/experiments.md#beyond-the-papers).
@@ -24,9 +24,9 @@ class Lossy(Params):
     """Parameters of the lossy line."""
 
     share: Annotated[Ratio, Parts(10**9)] = Field(
-        Fraction(1, 10), ge=0, le=1, description="of the frames are lost"
+        Fraction(1, 10), ge=0, le=1, description="share of the frames that is lost"
     )
-    frames: Literal["all", "cnm", "data"] = Field("all", description="which ones can be")
+    frames: Literal["all", "cnm", "data"] = Field("all", description="kinds that are lost")
 
     def most_added(self) -> int:
         """Nothing."""

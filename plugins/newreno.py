@@ -1,9 +1,9 @@
-"""NewReno: a window by additive increase and multiplicative decrease (RFC 5681, 6582).
+"""NewReno: additive increase and multiplicative decrease of a window (RFC 5681, 6582).
 
 Up to `threshold` the window grows by what is acknowledged, by two segments at the most (RFC 3465),
 then by a segment per window. A loss, or an ECN mark (RFC 3168), sets it to half of what was under
 way, once for all that was sent before the cut (RFC 9002, 7.3.2, says so by times what RFC 6582 says
-by sequence numbers): the transport tells when what is lost was made, an acknowledgement echoes when
+by sequence numbers): the transport says when lost data was made, an acknowledgement echoes when
 its segment left. Until what left after the cut is acknowledged the window does not grow, nor does
 one that is not used. A loss that only the transport's timer finds leaves one segment. After `idle`
 without anything under way the window is the initial one at most (RFC 5681, 4.1).
@@ -40,11 +40,11 @@ class NewReno(Params):
     initial_window: int = Field(10, ge=1, le=10_000, description="segments (RFC 6928)")
     ecn: bool = Field(False, description="frames are ECN-capable, a mark counts as a loss")
     idle: Duration = Field(
-        200 * 10**9, ge=10**6, le=10**15, description="without anything under way"
+        200 * 10**9, ge=10**6, le=10**15, description="idle time, nothing in flight"
     )
 
     def sends_ect(self) -> bool:
-        """Its switches may mark frames instead of dropping them."""
+        """True if its frames are ECN-capable, so that switches mark them."""
         return self.ecn
 
 
@@ -123,7 +123,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
 
 
 def on_idle(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """What the window was says nothing of the network any more."""
+    """Reset the window after an idle period (RFC 5681, section 4.1)."""
     limiter.window = min(limiter.window, params.initial_window * params.segment)
     return 0
 

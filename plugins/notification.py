@@ -1,4 +1,4 @@
-"""Notification point: marked data frames arrive, their sources are notified.
+"""Notification point: notifies the source of a congestion-marked data frame.
 
 At a sink or a NIC it is the third point of a scheme (switch, destination, source); at a switch,
 where it sees the frames that enter an output queue behind the congestion point that marks them, the
@@ -36,13 +36,13 @@ class NotificationPoint(Params):
     }
 
     message: Literal["cnm", "returned", "cnp"] = Field(
-        "cnm", description="what a source is notified by: 802.1Qau, a returned header, RoCEv2"
+        "cnm", description="kind of message: 802.1Qau CNM, a returned header, RoCEv2 CNP"
     )
     interval: Duration = Field(
-        50 * US, ge=0, le=10**13, description="between messages to one flow, at least"
+        50 * US, ge=0, le=10**13, description="least time between messages to one flow"
     )
     absorb: bool = Field(
-        False, description="take the mark away, so that no other point answers it again"
+        False, description="clear the mark, so that no other point notifies for it"
     )
 
 

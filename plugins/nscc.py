@@ -1,4 +1,4 @@
-"""NSCC of the Ultra Ethernet transport: a window from ECN and delay together, over many paths.
+"""NSCC of the Ultra Ethernet transport: a window from ECN and delay, with packet spraying.
 
 Each answer says whether its segment was marked, and how much longer than `base_rtt` it took. Below
 `target` and unmarked the window grows by what is missing to it (fast after a window of next to no
@@ -68,7 +68,7 @@ def _quick_adapt(state, params, limiter, marked, delay, now):  # type: ignore[no
 
 @compiled
 def _hear(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
-    """The four quadrants of mark and delay; grown octets are times the window."""
+    """Apply an acknowledgement: four quadrants of mark and delay; grown octets times the window."""
     if marked and delay >= params.target:
         state.fast, state.calm = 0, 0
         over = (state.delay - params.target) // NS
@@ -107,7 +107,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """An answer is back: of a segment, or of its header, of which `lost` hears as well."""
+    """An answer is back: of a segment, or of its header, of which `lost` is notified as well."""
     if frame.feedback == NEGATIVE:
         return blame(state, frame.offset, TRIMMED)
     marked = limiter.marked > 0

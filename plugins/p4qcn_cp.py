@@ -39,13 +39,13 @@ class P4qcnCongestionPoint(Params):
         "paper": {"low": "16500B", "high": "16500B"},
     }
 
-    low: Size = Field(16_500, ge=0, le=10**9, description="no answer up to this queue, Q_min")
+    low: Size = Field(16_500, ge=0, le=10**9, description="no message up to this queue, Q_min")
     high: Size = Field(16_500, ge=0, le=10**9, description="every frame above it, Q_max")
     min_interval: Duration = Field(
-        50 * US, ge=0, le=10**13, description="between answers to one flow, at least"
+        50 * US, ge=0, le=10**13, description="least time between messages to one flow"
     )
     points: Literal["two", "three"] = Field(
-        "two", description="answer from here, or mark for the destination to answer"
+        "two", description="notify from here, or mark for the destination to notify"
     )
 
     @model_validator(mode="after")

@@ -82,7 +82,7 @@ def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left: release the limiter, or count its octets; a cycle raises the rate."""
-    # never true (`limiter.active == 0`): node logic asks limiters that are active
+    # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, limiter) == 1:
         return 0
     state.countdown -= frame.length

@@ -1,4 +1,4 @@
-"""The limits of P4QCN's and PFC's marks (P4QCN, section 3.2.2), in octets.
+"""Lossless thresholds of P4QCN and PFC in a shared buffer (P4QCN, section 3.2.2), in octets.
 
 A switch of n ports and eight priorities shares a buffer of Q octets; what is in flight while a
 message takes effect has to find room. Q_PFC <= (Q - 8 n Q_flight) / (8 n), Q_P4QCN <= Q_PFC -
@@ -25,7 +25,7 @@ class Thresholds:
 
     @property
     def possible(self) -> bool:
-        """Whether there are such marks at all."""
+        """True if the buffer is large enough for such thresholds."""
         return min(self.pfc, self.p4qcn, self.p4qcn_shared) > 0
 
 

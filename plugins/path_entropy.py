@@ -1,4 +1,4 @@
-"""Path entropy: a number that a source gives each of its frames, by which switches choose a path.
+"""Path entropy: per-frame value from which switches choose a path (packet spraying).
 
 The values of a flow take turns, in an order of its own in each round; one on whose path a segment
 met congestion is left out for a while (the bitmap of Ultra Ethernet's simulator, htsim). For
@@ -15,7 +15,7 @@ from orchestrator.engine.lfsr import lfsr_next
 SEGMENTS, MOST_BITS = 2_048, 8
 """Segments whose entropies are remembered; bits of those in use at the most."""
 MARKED, TRIMMED, WORST = 1, 4, 15
-"""How often a value is left out for what came of a segment; at the most."""
+"""Rounds in which a value is skipped after the event of a segment; upper bound."""
 FIELDS = [
     ("lfsr", np.int64),
     ("turn", np.int64),  # of this round
@@ -59,7 +59,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
 
 @compiled
 def blame(state, segment, penalty):  # type: ignore[no-untyped-def]
-    """A segment met congestion on the path of its value."""
+    """Penalise the entropy value of a segment that met congestion."""
     value = state.chosen[segment % SEGMENTS]
     state.skip[value] = min(state.skip[value] + penalty, WORST)
     return 0

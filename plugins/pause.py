@@ -1,7 +1,7 @@
-"""802.3x PAUSE of a queue with a high and a low mark (IEEE 802.3 annex 31B).
+"""802.3x PAUSE of a queue with a high and a low threshold (IEEE 802.3 annex 31B).
 
-Above the high mark every neighbour is told to stop for `quanta`; while the queue stays above the
-low mark this is said again when half of the quanta have run; below the low mark 0 quanta end it.
+Above the high mark every neighbour is paused for `quanta`; while the queue stays above the
+low mark it is refreshed when half of the quanta have run; below the low mark 0 quanta end it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Pause(Params):
         "ibm-100g": {"high": "110KB", "low": "44KB"},
     }
 
-    high: Size = Field(110_000, ge=64, le=10**9, description="stop the neighbours above")
-    low: Size = Field(44_000, ge=0, le=10**9, description="let them go on below")
+    high: Size = Field(110_000, ge=64, le=10**9, description="pause the neighbours above, XOFF")
+    low: Size = Field(44_000, ge=0, le=10**9, description="resume them below, XON")
     quanta: int = Field(65_535, ge=2, le=65_535, description="length of one PAUSE, 512 bit times")
 
     @model_validator(mode="after")
@@ -36,7 +36,7 @@ class Pause(Params):
         return self
 
     def needless_unless_pausing(self) -> frozenset[str]:
-        """Who was not stopped is not let go."""
+        """Dequeue events matter only while PAUSE is in effect."""
         return frozenset({"dequeue"})
 
     def operating_queue(self, rate: int) -> int:
@@ -49,7 +49,7 @@ STATE = record("stopped")
 
 @compiled
 def stop_above_high(state, params, queue, now, message):  # type: ignore[no-untyped-def]
-    """A frame went in; `queue.bytes` holds it. Returns 1 when the neighbours are to stop."""
+    """A frame was enqueued (`queue.bytes` includes it). Returns 1 to pause the neighbours."""
     if state.stopped != 0 or queue.bytes <= params.high:
         return 0
     state.stopped = 1
@@ -60,7 +60,7 @@ def stop_above_high(state, params, queue, now, message):  # type: ignore[no-unty
 
 @compiled
 def go_below_low(state, params, queue, message):  # type: ignore[no-untyped-def]
-    """A frame went out; `queue.bytes` does not hold it. Returns 1 when they are let go."""
+    """A frame was dequeued (`queue.bytes` excludes it). Returns 1 to resume the neighbours."""
     if state.stopped == 0 or queue.bytes >= params.low:
         return 0
     state.stopped = 0
@@ -88,7 +88,7 @@ def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-un
 
 
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """It is time to say it again."""
+    """Refresh the PAUSE before its quanta run out."""
     return refresh(params, queue, now, message)
 
 

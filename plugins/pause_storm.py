@@ -1,10 +1,10 @@
-"""A port that storms by a pattern and without a lapse: what `tailback storm` does, in a plan.
+"""PAUSE storm generator: a port that sends PAUSE in a pattern, as `tailback storm` does.
 
 From `start` to `stop` all neighbours of its queue are held by PAUSE, or by PFC for the queue's
 priorities (those of `vector` among them), from the first instant on and whatever the queue holds:
-for `on`, then they are let go with 0 quanta for `off`, and again. A frame follows the last one when
-`margin` of what that holds for is left, so that whoever is late by less leaves no lapse. Other than
-`stuck-pause`, which waits for a frame, has no pattern and lets nobody go.
+for `on`, then resumed with 0 quanta for `off`, repeatedly. A frame follows the last one when
+`margin` of what that holds for is left, so that lateness by less leaves no gap. Unlike
+`stuck-pause`, it waits for no frame, has a pattern and resumes its neighbours.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ LONGEST = 10**15
 class PauseStorm(Params):
     """Parameters of the storm."""
 
-    start: Duration = Field(0, ge=0, le=LONGEST, description="the port is sound until then")
-    stop: Duration = Field(LONGEST, ge=0, le=LONGEST, description="and from then on")
-    on: Duration = Field(0, ge=0, le=LONGEST, description="held so long; 0: to the end")
-    off: Duration = Field(0, ge=0, le=LONGEST, description="and then free so long")
+    start: Duration = Field(0, ge=0, le=LONGEST, description="begin of the storm")
+    stop: Duration = Field(LONGEST, ge=0, le=LONGEST, description="end of the storm")
+    on: Duration = Field(0, ge=0, le=LONGEST, description="pause period; 0: to the end")
+    off: Duration = Field(0, ge=0, le=LONGEST, description="resume period")
     quanta: int = Field(65_535, ge=2, le=65_535, description="of one frame, 512 bit times each")
     margin: Annotated[Ratio, Parts(1000)] = Field(
         Fraction(3, 4), ge=0, lt=1, description="share of the quanta left when the next one follows"
     )
-    frames: Literal["pause", "pfc"] = Field("pfc", description="what it sends")
+    frames: Literal["pause", "pfc"] = Field("pfc", description="kind of frames")
     vector: int = Field(
         0, ge=0, le=255, description="bit n for priority n of PFC; 0: all of the queue's"
     )
@@ -54,7 +54,7 @@ STATE = record(
 
 
 def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """It begins, is said again, or is over for now."""
+    """Begin a storm period, refresh its PAUSE, or end the period."""
     named = queue.priorities
     if params.vector != 0:
         named &= params.vector

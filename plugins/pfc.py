@@ -1,4 +1,4 @@
-"""Priority flow control of a queue with a high and a low mark (IEEE 802.1Qbb).
+"""Priority flow control of a queue with a high and a low threshold (IEEE 802.1Qbb).
 
 As 802.3x PAUSE, marks, quanta and refresh included, but only the priorities of the queue's lane are
 held: those that share it, or the one that it has with `priorities = "separate"`
@@ -29,7 +29,7 @@ def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-un
 
 
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """It is time to say it again."""
+    """Refresh the PFC pause before its quanta run out."""
     message.kind = PFC_FRAME
     return refresh(params, queue, now, message)
 

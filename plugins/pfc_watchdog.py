@@ -1,4 +1,4 @@
-"""A watchdog of queues that PFC or PAUSE holds, as SONiC has it.
+"""PFC watchdog of paused queues, with SONiC's detection and restoration.
 
 A queue in which frames wait and that sent none for `detection`, held by its neighbour all the
 while, is in a storm. Until none of the frames that hold it has come for `restoration` (0: twice
@@ -32,13 +32,13 @@ class PfcWatchdog(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"sonic": {}}
 
-    detection: Duration = Field(400 * MS, ge=10**6, le=10**13, description="held and still so long")
+    detection: Duration = Field(400 * MS, ge=10**6, le=10**13, description="paused, stuck so long")
     restoration: Duration = Field(
-        0, ge=0, le=10**14, description="not held so long; 0: twice the detection"
+        0, ge=0, le=10**14, description="not paused; 0: twice the detection"
     )
-    poll: Duration = Field(200 * MS, ge=10**6, le=10**13, description="between two looks at it")
+    poll: Duration = Field(200 * MS, ge=10**6, le=10**13, description="polling interval")
     action: Literal["drop", "forward", "alert"] = Field(
-        "drop", description="what becomes of frames in a storm"
+        "drop", description="treatment of frames in a storm"
     )
 
     @model_validator(mode="after")
@@ -58,14 +58,14 @@ STATE = record(
 
 @compiled
 def _begin(state, queue, now):  # type: ignore[no-untyped-def]
-    """From now on it has to send something."""
+    """Begin the detection interval of a paused queue."""
     state.since = now
     state.sent = queue.frames_out
 
 
 @compiled
 def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
-    """End the storm when nobody has held the queue for long enough."""
+    """End the storm if the queue was not paused for the restoration time."""
     wait = params.restoration if params.restoration > 0 else 2 * params.detection
     if now - state.latest < wait:
         queue.watchdog_timer = min(state.latest + wait, now + params.poll)
@@ -76,7 +76,7 @@ def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
 
 
 def on_held(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame came that holds the queue."""
+    """A PAUSE or PFC frame that pauses the queue arrived."""
     state.latest = now
     if queue.watchdog_timer == NEVER:
         _begin(state, queue, now)
@@ -85,12 +85,12 @@ def on_held(state, params, queue, frame, now, message):  # type: ignore[no-untyp
 
 
 def on_look(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """It is time to look at the queue."""
+    """Poll the queue."""
     if state.storm == 1:
         _restore(state, params, queue, now)
         return 0
     if queue.held_until <= now:
-        return 0  # the next frame that holds it begins anew
+        return 0  # the next PAUSE frame restarts it
     if queue.frames == 0 or queue.frames_out != state.sent:
         _begin(state, queue, now)
     elif now - state.since >= params.detection:

@@ -1,4 +1,4 @@
-"""PIE (RFC 8033): arriving frames are dropped by chance, which a PI controller of the delay sets.
+"""PIE (RFC 8033): drops arriving frames with a probability that a PI controller sets.
 
 Every `update` the chance grows by alpha times what the delay in the queue is above `target`, and by
 beta times what that has grown by; by less while it is small. A burst after a quiet time is let
@@ -48,7 +48,7 @@ class Pie(Params):
     beta: Annotated[Ratio, Parts(10_000)] = Field(
         Fraction(5, 4), gt=0, le=100, description="gain of its growth, Hz"
     )
-    burst: Duration = Field(150 * MS, ge=0, le=10**13, description="a burst that is let through")
+    burst: Duration = Field(150 * MS, ge=0, le=10**13, description="without drops, MAX_BURST")
     short: Size = Field(3_000, ge=0, le=10**9, description="no drop up to this queue: two frames")
     ecn: bool = Field(False, description="mark ECN-capable frames instead of dropping them")
 
@@ -57,7 +57,7 @@ class Pie(Params):
         return self.ecn
 
     def operating_queue(self, rate: int) -> int:
-        """What is served in the target time."""
+        """Octets served at `rate` in the target time."""
         return self.target * rate // (8 * CERTAIN)
 
 
@@ -66,7 +66,7 @@ STATE = record("drop_probability", "delay", "old", "burst_left", "summed", "star
 
 @compiled
 def change(state, params, delay):  # type: ignore[no-untyped-def]
-    """What the chance changes by in an update."""
+    """Change of the drop probability in one update (RFC 8033, section 4.2)."""
     grown = (delay - params.target) * params.alpha_num // params.alpha_den
     grown += (delay - state.old) * params.beta_num // params.beta_den
     for below, divisor in SCALES:
@@ -76,7 +76,7 @@ def change(state, params, delay):  # type: ignore[no-untyped-def]
 
 
 def on_update(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """It is time to compute the chance anew."""
+    """Update the drop probability."""
     queue.congestion_point_timer = now + params.update
     delay = state.delay if queue.frames > 0 else 0
     chance = state.drop_probability + change(state, params, delay)
@@ -93,7 +93,7 @@ def on_update(state, params, queue, frame, now, message):  # type: ignore[no-unt
 
 @compiled
 def hits(state, params, queue):  # type: ignore[no-untyped-def]
-    """Whether an arriving frame is dropped or marked."""
+    """True if an arriving frame is to be dropped or marked."""
     chance = state.drop_probability
     if chance == 0:
         state.summed = 0

@@ -131,7 +131,7 @@ def _feedback(state, params, queue, message):  # type: ignore[no-untyped-def]
 
 @compiled
 def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def]
-    """Count a frame; at a sample compute the feedback. Returns who is notified, 0: nobody."""
+    """Count a frame; at a sample compute the feedback. Returns the notified source, or 0."""
     if state.started == 0:
         state.started = 1
         state.countdown = params.sample_base
@@ -156,7 +156,7 @@ def _keep_alive(params, queue, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def count_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame arrives; `queue.bytes` does not hold it yet. Returns who is notified, 0: nobody."""
+    """A frame arrives; `queue.bytes` excludes it yet. Returns the notified source, or 0."""
     _keep_alive(params, queue, now)
     if params.sampling == BY_DEPARTURE:
         return 0

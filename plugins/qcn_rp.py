@@ -61,7 +61,7 @@ class QcnReactionPoint(Params):
         Fraction(1, 128), ge=0, le=1, description="cut per unit of feedback"
     )
     min_decrease_factor: Annotated[Ratio, Parts(MOST_PART)] = Field(
-        Fraction(1, 2), ge=0, le=1, description="what one message leaves of the rate at least"
+        Fraction(1, 2), ge=0, le=1, description="least share of the rate after one message"
     )
     min_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="the rate never falls below")
     extra_fast_recovery: bool = Field(
@@ -152,7 +152,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left (L97-L127): release the limiter, or count the octets down."""
-    # never true (`limiter.active == 0`): node logic asks limiters that are active
+    # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, params, limiter) == 1:
         return 0
     state.countdown -= frame.length
@@ -166,7 +166,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The timer expired (L129-L145)."""
-    # never true: node logic asks limiters that are active
+    # never true: node logic calls active limiters alone
     if limiter.active == 0:
         return 0
     state.timer_stage += 1

@@ -1,6 +1,6 @@
-"""QCN's stability: the longest delay at which its loop is damped, by a linear fluid model.
+"""QCN stability: longest feedback delay at which a linear fluid model of the loop is damped.
 
-The model is that of Averaging Principle, as a whole, without the timer: N alike sources, each told
+The model is that of Averaging Principle as a whole, without timer: N equal sources, each notified
 of a share p of its frames, a byte counter of B frames. Around the rest point, with a = p C / N the
 messages per second of one source, R its current rate, T its target, q the queue:
 

@@ -47,7 +47,7 @@ class RedMarking(Params):
         return self
 
     def marks(self) -> bool:
-        """That is what it does."""
+        """Always true."""
         return True
 
     def needless(self) -> frozenset[str]:
@@ -55,7 +55,7 @@ class RedMarking(Params):
         return frozenset({"departure" if self.mark == "arrival" else "arrival"})
 
     def operating_queue(self, rate: int) -> int:
-        """In the middle of where it marks some."""
+        """The middle of the range in which it marks some frames."""
         return (self.low + self.high) // 2
 
 

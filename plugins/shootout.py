@@ -1,4 +1,4 @@
-"""`tailback shootout RUN`: one table and one figure of a run of `shootout` or `shootout-sizes`.
+"""Command `tailback shootout RUN`: table and figure of a `shootout` or `shootout-sizes` run.
 
 The plans have a network for every scheme; what they are called in `shootout` stands here.
 """
@@ -176,7 +176,7 @@ def shootout(
 
 
 def _by_size(run: Path, out: Path | None, *, as_json: bool) -> None:
-    """The same of a run of `shootout-sizes`: slowdowns by size."""
+    """Slowdowns by message size, of a run of `shootout-sizes`."""
     found = sizes.read(run)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The shoot-out by size: slowdowns of messages, of a run of the plan `shootout-sizes`.
+"""Slowdowns by message size and scheme, of a run of the plan `shootout-sizes`.
 
 A slowdown is a message's completion time over the one that its empty path would take.
 """
@@ -41,7 +41,7 @@ Slowdowns = dict[str, dict[str, float | None]]
 
 
 def is_of_sizes(metrics: dict[str, Any]) -> bool:
-    """Whether metrics are of a run of this plan."""
+    """True if metrics are of a run of the plan `shootout-sizes`."""
     whole = metrics.get("run")
     return isinstance(whole, dict) and all(f"{prefix}-t" in whole for prefix in SCHEMES)
 
@@ -102,7 +102,7 @@ def rows(found: dict[str, Slowdowns]) -> tuple[list[str], list[list[str]]]:
 
 
 def text_of_count(of: Slowdowns) -> str:
-    """How many messages a scheme has completed."""
+    """Number of messages that a scheme completed, as text."""
     return f"{sum(one['messages'] or 0 for one in of.values()):.0f}"
 
 

@@ -1,6 +1,6 @@
-"""A port that says PAUSE again and again and never lets its neighbours go: a broken NIC's storm.
+"""Stuck PAUSE: a port that refreshes PAUSE without end, the storm of a broken NIC.
 
-From the first frame that reaches its queue after `start`, all neighbours are told to stop for
+From the first frame that reaches its queue after `start`, all neighbours are paused for
 `quanta`, and again when half of them have run, whatever the queue holds, until `stop`. With `pfc`
 only the priorities of its queue are held. Not in the papers: for the PAUSE storm of
 docs/settled/experiments.md#beyond-the-papers.
@@ -24,10 +24,10 @@ ONLY_PFC = 1
 class StuckPause(Params):
     """Parameters of the storm."""
 
-    start: Duration = Field(0, ge=0, le=10**15, description="the port is sound until then")
-    stop: Duration = Field(10**15, ge=0, le=10**15, description="and from then on")
+    start: Duration = Field(0, ge=0, le=10**15, description="begin of the storm")
+    stop: Duration = Field(10**15, ge=0, le=10**15, description="end of the storm")
     quanta: int = Field(65_535, ge=2, le=65_535, description="length of one PAUSE, 512 bit times")
-    frames: Literal["pause", "pfc"] = Field("pause", description="what it sends")
+    frames: Literal["pause", "pfc"] = Field("pause", description="kind of frames")
 
     @model_validator(mode="after")
     def _in_order(self) -> StuckPause:
@@ -41,7 +41,7 @@ STATE = record("stuck")
 
 @compiled
 def _say(state, params, queue, now, message):  # type: ignore[no-untyped-def]
-    """Stop, and again in a while, until it is over."""
+    """Send PAUSE and schedule its refresh, until the storm ends."""
     state.stuck = 0
     if now >= params.stop:
         return 0

@@ -47,8 +47,8 @@ class Swift(Params):
     presets: ClassVar[dict[str, dict[str, Any]]] = {"swift": {}}
 
     base: Duration = Field(25 * US, ge=US, le=10**12, description="target delay without a hop")
-    per_hop: Duration = Field(US, ge=0, le=10**11, description="more of it for every router")
-    range: Duration = Field(50 * US, ge=0, le=10**12, description="more of it for small windows")
+    per_hop: Duration = Field(US, ge=0, le=10**11, description="added per router")
+    range: Duration = Field(50 * US, ge=0, le=10**12, description="added for small windows")
     low: Part = Field(Fraction(1, 10), gt=0, le=100, description="segments: all of `range`")
     high: Part = Field(Fraction(100), gt=0, le=10_000, description="segments: nothing of it")
     ai: Annotated[Ratio, Parts(10_000)] = Field(
@@ -57,7 +57,7 @@ class Swift(Params):
     beta: Annotated[Ratio, Parts(100_000)] = Field(
         Fraction(4, 5), gt=0, le=1, description="multiplicative decrease"
     )
-    max_mdf: Part = Field(Fraction(1, 2), gt=0, le=1, description="the most of one decrease")
+    max_mdf: Part = Field(Fraction(1, 2), gt=0, le=1, description="largest share of one decrease")
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments")
     least_window: Part = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
@@ -72,7 +72,7 @@ class Swift(Params):
         return self
 
     def operating_queue(self, rate: int) -> int:
-        """What is served in the target delay: no more, as the way itself is part of that."""
+        """Upper bound: octets served in the target delay, which includes propagation."""
         return self.base * rate // BIT_PS
 
     def delay_margin(self, rate: int) -> int:

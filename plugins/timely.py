@@ -48,17 +48,17 @@ class Timely(Params):
     high: Duration = Field(500 * US, ge=US, le=10**12, description="T_high: above, always slower")
     least: Duration = Field(20 * US, ge=US, le=10**12, description="round trip of an empty network")
     weight: Annotated[Ratio, Parts(10_000)] = Field(
-        Fraction(1, 50), gt=0, le=1, description="of a new difference, alpha"
+        Fraction(1, 50), gt=0, le=1, description="weight of a new difference, alpha"
     )
     beta: Annotated[Ratio, Parts(900_000)] = Field(
         Fraction(4, 5), gt=0, le=1, description="multiplicative decrease"
     )
     most: Annotated[Ratio, Parts(900_000)] = Field(
-        Fraction(1, 2), gt=0, le=1, description="of a rate that one decrease takes"
+        Fraction(1, 2), gt=0, le=1, description="largest share of one decrease"
     )
     delta: Rate = Field(10_000_000, ge=1, le=10**11, description="additive increase")
     every: Size = Field(
-        16_000, ge=64, le=10**7, description="octets from one round trip to the next"
+        16_000, ge=64, le=10**7, description="octets between two round trip samples"
     )
     start_share: int = Field(
         2, ge=1, le=1_000, description="the first rate is the link's over this"
@@ -72,7 +72,7 @@ class Timely(Params):
         return self
 
     def operating_queue(self, rate: int) -> int:
-        """What makes the shortest round trip as long as T_low."""
+        """Queue that lengthens the shortest round trip to T_low."""
         return max(self.low - self.least, 0) * rate // BIT_PS
 
     def delay_margin(self, rate: int) -> int:

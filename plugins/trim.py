@@ -1,4 +1,4 @@
-"""Trim: data frames that find more than a threshold in the queue go on as their headers.
+"""Packet trimming: data frames above a queue threshold are cut to their headers.
 
 A header passes every queue, so that the destination knows at once what is missing, and from whom
 (packet trimming as in NDP, Handley et al., SIGCOMM 2017; EQDS; Ultra Ethernet).
@@ -18,11 +18,11 @@ class Trim(Params):
     """Parameters of the congestion point."""
 
     above: Size = Field(
-        12_000, ge=0, description="octets in the queue, with the frame, beyond which it is trimmed"
+        12_000, ge=0, description="queue threshold in octets, with the arriving frame"
     )
 
     def operating_queue(self, rate: int) -> int:
-        """What it holds the queue below."""
+        """The parameter `above`."""
         return self.above
 
 

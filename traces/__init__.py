@@ -1,1 +1,1 @@
-"""What a run leaves behind and what can be read from it: captures, samples, metrics, figures."""
+"""Captures, samples, metrics, figures and reports of runs."""

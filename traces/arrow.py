@@ -1,4 +1,4 @@
-"""Arrow's arrays from numpy and from texts, and back, of the memory that they have; its files.
+"""Conversion between numpy arrays or texts and Arrow arrays, without copies; Parquet reading.
 
 `pyarrow.array` and its `to_numpy` import pandas, where it is installed, to see whether any of that
 is concerned, and so does `pyarrow.parquet.read_table`, by way of its datasets of many files: half a
@@ -57,7 +57,7 @@ def texts(values: Iterable[str]) -> pa.Array:
 
 
 def words(values: Sequence[str]) -> pa.Array:
-    """An array of texts that come again and again: a dictionary, first come first, and int32.
+    """An array of repeated texts: a dictionary in order of first appearance, and int32.
 
     What `dictionary_encode` returns, without the module of a thousand functions that it imports.
     """

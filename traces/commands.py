@@ -44,7 +44,7 @@ def compare(
         typer.Option(
             "--seeds",
             metavar="N",
-            help="Where runs differ: simulate the first one's plan with N seeds (12, say) and tell "
+            help="Where runs differ: simulate the first one's plan with N seeds (12, say) and show "
             "whether seeds differ as much by chance.",
         ),
     ] = 0,

@@ -1,7 +1,7 @@
-"""What `import tailback` gives (see `tailback.py` and docs/python.md): run plans, read runs.
+"""Python API behind `import tailback` (see `tailback.py` and docs/python.md): run plans, read runs.
 
 It stands here, in a package, because a module at the top level cannot say that it is typed.
-Nothing of a run is read before it is asked for.
+Nothing of a run is read before it is used.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ __all__ = [
 
 
 class Run:
-    """One finished run, read from its folder when something of it is asked for."""
+    """One finished run, read from its folder on first use."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        """Where its files are."""
+        """Folder of the run."""
         self._kept: tempfile.TemporaryDirectory[str] | None = None
 
     def __repr__(self) -> str:
@@ -85,13 +85,13 @@ class Run:
 
     @property
     def expectations(self) -> list[Expectation]:
-        """What the plan expected and what came: `.metric .of .phase .min .max .value .met
+        """Expectations of the plan and their outcome: `.metric .of .phase .min .max .value .met
         .uncertain .uncertainty`."""
         return self.result.expectations
 
     @property
     def fidelity(self) -> dict[str, Any]:
-        """What the machine did to it: `verdict` (valid, degraded, invalid), `reasons`, numbers."""
+        """Fidelity of the run: `verdict` (valid, degraded, invalid), `reasons`, numbers."""
         return self.result.fidelity
 
     @cached_property
@@ -108,7 +108,7 @@ class Run:
 
     @cached_property
     def events(self) -> list[Event]:
-        """What happened when: `.time_ps .kind .entity .detail`."""
+        """Events of the run: `.time_ps .kind .entity .detail`."""
         from traces.runs import read_events
 
         return read_events(self.folder / "events.jsonl")
@@ -118,7 +118,7 @@ class Run:
         entity: str | Iterable[str] | None = None,
         quantity: str | Iterable[str] | None = None,
     ) -> pa.Table:
-        """What was sampled, as an Arrow table: time_ps, node, entity, quantity, value, unit.
+        """Samples, as an Arrow table: time_ps, node, entity, quantity, value, unit.
 
         All of it, or that of some entities and quantities alone, which is then all that is read.
         `.to_pandas()`, `polars.from_arrow(…)` and DuckDB take it as it is. Raises BadInput for an
@@ -170,7 +170,7 @@ class Run:
 
     @property
     def report(self) -> Path:
-        """Its report.html; drawn now if the run was made without."""
+        """Path of report.html; drawn now if the run was made without."""
         path = self.folder / "report.html"
         if not path.is_file():
             from traces.report import write_report
@@ -180,12 +180,12 @@ class Run:
 
     @property
     def captures(self) -> list[Path]:
-        """Its pcapng files, one for each captured port."""
+        """Paths of the pcapng files, one for each captured port."""
         return sorted((self.folder / "captures").glob("*.pcapng"))
 
     @cached_property
     def _contents(self) -> Contents:
-        """Everything at once, as figures and reports need it."""
+        """Contents of the run, as figures and reports need them."""
         from traces.runs import load as read
 
         return read(self.folder)
@@ -257,7 +257,7 @@ def load(run: str | os.PathLike[str], *, base: str | os.PathLike[str] = BASE) ->
     Raises BadInput, with the runs that there are.
     """
     found = Run(find_run(run, Path(base)))
-    _ = found.result  # a folder that is none is told here, and not somewhere later
+    _ = found.result  # a folder that is no run's is refused here, not later
     return found
 
 

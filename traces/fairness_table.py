@@ -1,4 +1,4 @@
-"""Jain's index over time, as a table: what the metrics `fairness.window_*` are made of."""
+"""Jain's index over time as a table, from which the metrics `fairness.window_*` are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fidelity as sentences: what the machine did to a run, in units, against what is accepted."""
+"""Fidelity sentences: effects of the machine on a run, in units, with the accepted bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchestrator.terminal.show import quantity
 
 
 def sentences(fidelity: dict[str, Any]) -> list[str]:
-    """What `fidelity` of a result.json says. What it lacks is passed over: so are other types."""
+    """Sentences of `fidelity` of a result.json. Missing values and other types are skipped."""
     return list(_said(fidelity))
 
 
@@ -39,7 +39,7 @@ def _said(of: dict[str, Any]) -> Iterator[str]:
 
 
 def _datapath(of: dict[str, Any]) -> Iterator[str]:
-    """What carried the frames, where more than one backend was to be had by name."""
+    """The data path backend, where several were available."""
     if of.get("backend") == "xdp":
         copied = "without a copy" if of.get("zero_copy") is True else "copied"
         yield f"Frames went through AF_XDP sockets ({of.get('mode')} program, {copied})."
@@ -54,7 +54,7 @@ def _datapath(of: dict[str, Any]) -> Iterator[str]:
 
 
 def _times(of: dict[str, Any]) -> Iterator[str]:
-    """Whose times of frames there were, and what they say."""
+    """Timestamp sources of the frames, and their results."""
     if isinstance(who := of.get("arrivals"), str):
         p99 = _number(_table(of, "waited_s"), "p99")
         waits = f"; 99 % waited at most {_time(p99)} to be taken in" if p99 is not None else ""
@@ -166,7 +166,7 @@ def _numbers(of: dict[str, Any]) -> dict[str, float]:
 
 
 def _accepted(bound: Any, words: Any) -> str:
-    """What is accepted of it: the first of the two bounds, beyond which a run is degraded."""
+    """Accepted value: the first of the two bounds, beyond which a run is degraded."""
     if not isinstance(bound, list) or not bound or not isinstance(bound[0], int | float):
         return ""
     return f" ({words(bound[0])} is accepted)"

@@ -1,4 +1,4 @@
-"""The command `figure`: the figures of a run as files for a paper."""
+"""Command `figure`: writes the figures of a run as files for a paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NARROWEST, WIDEST = 2.0, 20.0
 
 
 class Format(StrEnum):
-    """What a figure is written as."""
+    """File format of a figure."""
 
     svg = "svg"
     png = "png"
@@ -51,12 +51,10 @@ def figure(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Where to write; default: RUN/figures."),
     ] = None,
-    listed: Annotated[
-        bool, typer.Option("--list", help="Say which figures there are; write none.")
-    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the figures; write none.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write the figures of a run: those that its plan asks for, then one of each queue.
+    """Write the figures of a run: those that its plan defines, then one of each queue.
 
     Text keeps its size whatever the width, so that a figure of a column's width goes into a paper
     as it is; fonts are embedded in pdf. stdout has the files' names, stderr what is not drawn.

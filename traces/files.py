@@ -1,4 +1,4 @@
-"""The files of a run, linked from its report."""
+"""Report section with links to the files of a run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from traces import page
 from traces.runs import Run
 
 MEANS = {
-    "samples.parquet": "everything that was sampled",
+    "samples.parquet": "all samples",
     "messages.parquet": "every message, from its start until it was complete",
-    "latency.parquet": "how long frames were under way, as histograms",
+    "latency.parquet": "histograms of frame latency",
     "result.json": "metrics, expectations, fidelity",
     "plan.toml": "the plan, every default written out",
     "manifest.json": "versions and the machine",
-    "events.jsonl": "what happened when",
+    "events.jsonl": "events with their times",
 }
 HINT = "<p><code>tailback analyze</code> reads captures, as Wireshark does.</p>"
 
@@ -34,7 +34,7 @@ def section(run: Run, place: str) -> str:
     ]
     if not rows:
         return ""
-    text = "<h2>Files</h2>" + page.table(("file", "size", "what it holds"), rows)
+    text = "<h2>Files</h2>" + page.table(("file", "size", "contents"), rows)
     captured = any(name not in MEANS for name, _ in found)
     return text + (HINT if captured else "")
 

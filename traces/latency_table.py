@@ -1,4 +1,4 @@
-"""`latency.parquet`: how long frames were under way, as histograms.
+"""`latency.parquet`: histograms of frame latency.
 
 One row per traffic entry, instant and bin that is not empty: `entry`, `until_ps`, `low_ps`,
 `high_ps` (not in the bin), `frames` since the run began. Instants are the phases' boundaries and

@@ -1,4 +1,4 @@
-"""A look into a run folder for somebody who is not a report: its samples, frames near a moment."""
+"""Queries on a run folder: samples, and captured frames near a time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def frames_near(folder: Path, time_ps: int, most: int, epoch_ns: int) -> list[Fr
 
 @functools.lru_cache(maxsize=8)
 def _opened(path: Path, changed: int) -> Capture:
-    """A capture, kept while somebody looks around in it; `changed` tells versions apart."""
+    """A capture, cached between queries; `changed` identifies its version."""
     return read(path)
 
 
@@ -62,7 +62,7 @@ def _seen(capture: Capture, row: int, time_ps: int) -> FrameSeen:
 
 
 def words(octets: np.ndarray, length: int) -> tuple[str, str]:
-    """What a frame of `length` octets is, and its fields in a line, from its first octets."""
+    """Kind of a frame of `length` octets, and its fields in a line, from its first octets."""
     frame = blank_frames(1)[0]
     types = _types()
     kind = decode(octets, length, frame)
@@ -103,7 +103,7 @@ WORDS: dict[int, Callable[[np.record], str]] = {
     PAUSE: lambda frame: f"{frame.feedback} quanta" if frame.feedback else "resume (0 quanta)",
     PFC: _pfc,
 }
-"""Of the kinds that are told in words of their own; of any other its fields are."""
+"""Fields of kinds with a text of their own that are shown for other frames too."""
 ALSO_OF_OTHERS = ("source", "destination", "priority", "created", "hops")
 
 
@@ -113,7 +113,7 @@ def _fields(kind: FrameType, frame: np.record) -> str:
 
 
 def epoch_of(folder: Path) -> int:
-    """What the captures of a run count from, in ns since 1970; 0 when it was simulated."""
+    """Time zero of the captures of a run, in ns since 1970; 0 when it was simulated."""
     import json
 
     try:

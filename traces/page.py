@@ -1,4 +1,5 @@
-"""The HTML that reports are made of: a page, tables, folded parts. Everything is escaped here."""
+"""HTML building blocks of reports: page, tables, collapsible sections. Everything is escaped
+here."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ def _escaped(unit: str) -> str:
 def _number(value: float | None, unit: str) -> str:
     if value is None:
         return '<td class="n">–</td>'
-    text = show.quantity(value, unit)  # a number, and a unit of ours or none
+    text = show.quantity(value, unit)  # a number, and a known unit or none
     return f'<td class="n" title="{f"{value!r} {_escaped(unit)}".rstrip()}">{text}</td>'
 
 
@@ -110,7 +111,7 @@ def folded(title: str, body: str, *, opened: bool = False) -> str:
 
 
 def band(low: float | None, high: float | None, unit: str) -> str:
-    """What an expectation asks for, in words."""
+    """Text of an expectation's bounds."""
     return show.band(low, high, unit)
 
 

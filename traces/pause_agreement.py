@@ -1,4 +1,4 @@
-"""Pauses, measured twice: what a port's capture holds, and what the port itself has counted.
+"""Agreement of two pause measurements: a port's capture and the port's own counter.
 
 A network card often swallows PAUSE and PFC frames before a capture sees them; then the capture
 has none, and the two disagree.
@@ -37,7 +37,7 @@ class PausedPort:
     capture_s: float
     counter_s: float
     note: str
-    """Why they disagree or cannot be compared; empty when they agree."""
+    """Reason why they disagree or cannot be compared; empty when they agree."""
 
 
 def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]:

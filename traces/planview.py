@@ -1,4 +1,4 @@
-"""What reports need of a plan, read from the tables of a run's resolved `plan.toml`.
+"""Reader of a run's resolved `plan.toml` for reports.
 
 The plan's own models would do as well, but would refuse the plan of a run whose plugin is not
 installed here; its report must still open.
@@ -37,7 +37,7 @@ def _table(value: Any, where: str) -> dict[str, Any]:
 
 
 def figures(plan: dict[str, Any]) -> list[Figure]:
-    """What a plan has drawn of its runs, in order."""
+    """Figures that a plan defines, in order."""
     tables = plan.get("figure", [])
     if not isinstance(tables, list):
         raise Unreadable(f"figure: {tables!r} is not accepted; a list of tables is")

@@ -1,4 +1,4 @@
-"""What `traces` contributes: metrics, the files of a run, its report, and commands to read them."""
+"""Plugin hooks of `traces`: metrics, run files, report, and commands that read runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _written: WeakValueDictionary[Path, Recording] = WeakValueDictionary()
 _plans: WeakValueDictionary[Path, Plan] = WeakValueDictionary()
-"""Folder -> what is in it, while somebody has that: its report need not read it again."""
+"""Folder -> its contents, while referenced elsewhere: its report need not read it again."""
 
 
 @hookimpl
@@ -71,7 +71,7 @@ def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
 
 @hookimpl
 def tailback_samples(folder: Path) -> tuple[np.ndarray, Sequence[Column], np.ndarray]:
-    """From samples.parquet."""
+    """Samples from samples.parquet."""
     from traces.lookup import samples
 
     return samples(folder)
@@ -79,7 +79,7 @@ def tailback_samples(folder: Path) -> tuple[np.ndarray, Sequence[Column], np.nda
 
 @hookimpl
 def tailback_frames(folder: Path, time_ps: int, most: int) -> Iterable[FrameSeen]:
-    """From the captures."""
+    """Frames from the captures."""
     from traces.lookup import epoch_of, frames_near
 
     return frames_near(folder, time_ps, most, epoch_of(folder))
@@ -87,7 +87,7 @@ def tailback_frames(folder: Path, time_ps: int, most: int) -> Iterable[FrameSeen
 
 @hookimpl
 def tailback_frame_words(octets: np.ndarray, length: int) -> tuple[str, str]:
-    """Of the frames that tailback knows."""
+    """Descriptions of frame types that tailback decodes."""
     from traces.lookup import words
 
     return words(octets, length)

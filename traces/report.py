@@ -1,6 +1,6 @@
 """`report.html`: one self-contained page about a run, figures first.
 
-Before all else the figures that the plan asks for: those of the paper. Then those of the queues.
+First the figures that the plan defines: those of the paper. Then those of the queues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARKS = {
     "valid": "✓",
     "degraded": "⚠",
 }
-"""A sign beside every word of judgement: neither colour nor sign stands alone."""
+"""A sign next to every judgement: neither colour nor sign is used alone."""
 MOST_ROWS = 2000
 """Of one table of metrics; a page of more would not open. result.json has them all."""
 
@@ -114,14 +114,14 @@ def _figures(run: Run) -> list[str]:
         drawn.append(
             f'<figure><div class="plot">{figures.inline(figures.completion_figure(run), label)}'
             f"</div><figcaption>{escape(label)}. Slowdown: completion time over that of the empty "
-            "path; quantiles of eight groups by size. What was not completed is left out."
+            "path; quantiles of eight groups by size. Incomplete messages are left out."
             "</figcaption></figure>"
         )
     if figures.shown(run):
-        label = "What the algorithms show of their state over time"
+        label = "State of the algorithms over time"
         drawn.append(
             f'<figure><div class="plot">{figures.inline(figures.state_figure(run), label)}'
-            f"</div><figcaption>{escape(label)}. Of each the eight places that move the most; what "
+            f"</div><figcaption>{escape(label)}. For each the eight entities that vary most; what "
             "is 0 throughout is left out.</figcaption></figure>"
         )
     return drawn
@@ -150,14 +150,14 @@ def _verdict(run: Run) -> str:
 
 
 def _frozen(run: Run) -> str:
-    """When the expectations were put down, where they were before the run."""
+    """Time at which the expectations were frozen, if that was before the run."""
     frozen = run.manifest.get("frozen")
     if not isinstance(frozen, dict):
         return ""
     try:
         return "".join(f"<p>{escape(text)}</p>" for text in frozen_sentences(frozen))
     except (KeyError, TypeError):  # of a tampered folder
-        return "<p>What the manifest says of frozen expectations cannot be read.</p>"
+        return "<p>The manifest's record of frozen expectations cannot be read.</p>"
 
 
 def _missed_first(expectations: list[Expectation]) -> list[Expectation]:

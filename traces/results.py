@@ -1,4 +1,4 @@
-"""The shape of `result.json`, checked when it is read back."""
+"""Schema of `result.json`, checked on reading."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Expectation(BaseModel):
     uncertain: bool = False
     """Its error bar holds a bound: neither met nor missed."""
     uncertainty: Number = None
-    """What the machine may have put the value off by; None where no machine was measured."""
+    """Measurement uncertainty of the value by the machine; None where none was measured."""
     of_seeds: str | None = None
-    """What it asks of several seeds; one seed alone judges nothing then."""
+    """Condition over several seeds; one seed alone judges nothing then."""
     source: str | None = None
     note: str | None = None
 
     @property
     def judgement(self) -> str:
-        """In a word: met, missed, uncertain; or that one seed does not judge it."""
+        """Judgement in a word: met, missed, uncertain; or unjudged by one seed."""
         if self.of_seeds is not None:
             return "unjudged"
         return "met" if self.met else "uncertain" if self.uncertain else "missed"
 
 
 class Result(BaseModel):
-    """What a run came to."""
+    """Result of a run."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -51,7 +51,7 @@ class Result(BaseModel):
     verdict: Literal["met", "missed", "uncertain", "unjudged", "invalid"]
     metrics: dict[str, dict[str, dict[str, Number]]]
     uncertainties: dict[str, dict[str, dict[str, Number]]] = {}
-    """What the machine may have put a metric off by; laid out as the metrics are."""
+    """Measurement uncertainty of the metrics by the machine; laid out as the metrics are."""
     units: dict[str, str]
     expectations: list[Expectation]
     fidelity: dict[str, Any]

@@ -1,4 +1,4 @@
-"""A run, as its folder tells it."""
+"""Reader of a run folder."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ FILES = ("plan.toml", "manifest.json", "result.json", "samples.parquet", "events
 
 @dataclass
 class Run:
-    """Everything that reports, figures and comparisons need of one run."""
+    """Contents of one run for reports, figures and comparisons."""
 
     label: str
-    """How figures and tables call it."""
+    """Label in figures and tables."""
     plan_text: str
     manifest: dict[str, Any]
     result: Result
@@ -44,13 +44,13 @@ class Run:
     events: list[Event] = field(default_factory=list)
     messages: MessageTable | None = None
     folder: Path | None = None
-    """Where it was read from."""
+    """Folder that it was read from."""
     latency: LatencyTable | None = None
     """None for a run of a version that did not keep them, and for one that has no folder yet."""
     made: Plan | None = None
     """The plan itself, where it need not be read."""
     captures: list[PortCapture] | None = None
-    """What its capture files hold, where that is still at hand."""
+    """Contents of its capture files, where they are still in memory."""
 
     @classmethod
     def of(
@@ -92,7 +92,7 @@ class Run:
 
     @cached_property
     def figures(self) -> list[Figure]:
-        """What the plan has drawn of its runs."""
+        """Figures that the plan defines."""
         return planview.figures(self.plan)
 
     @cached_property
@@ -105,7 +105,7 @@ class Run:
 def load(
     path: str | os.PathLike[str], recording: Recording | None = None, plan: Plan | None = None
 ) -> Run:
-    """Read a run folder; `recording` and `plan` are what it is of, where they are still at hand.
+    """Read a run folder; `recording` and `plan` are what it is of, where they are still in memory.
 
     Raises BadInput with everything that is missing or damaged.
     """
@@ -162,7 +162,7 @@ def load(
 
 
 def _identity(folder: Path) -> str:
-    """What tells a run from others: its folder's name, the final one while it is still hidden."""
+    """Identity of a run: its folder's name, the final one while it is still hidden."""
     return folder.absolute().name.lstrip(".").partition(".")[0]
 
 
@@ -207,7 +207,7 @@ def read_result(path: Path) -> Result:
 
 
 def parse_result(source: str, text: str) -> Result:
-    """The same of a text, which messages call `source`. Raises BadInput."""
+    """A result in a text, which messages call `source`, checked. Raises BadInput."""
     value = parse_object(source, text)
     if value.get("tailback") != FORMAT:
         raise BadInput(source, f"has format {value.get('tailback')!r}; this version reads {FORMAT}")

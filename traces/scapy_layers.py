@@ -1,4 +1,4 @@
-"""Scapy layers that scapy does not have: CNM and CN-TAG of 802.1Qau, tailback's frames over UDP.
+"""scapy layers for CNM and CN-TAG of 802.1Qau, and for tailback's frames over UDP.
 
 Scapy is GPL-2.0, so nothing of tailback imports this file: a script that works with scapy does,
 `import traces.scapy_layers`, and can then build and dissect `Ether()/CNTag()/IP()`,
@@ -78,7 +78,7 @@ class CNTag(Packet):
 
 
 class Stamp(Packet):
-    """What one port says of itself, in the units of its octets."""
+    """Stamp of one port, in the units of its octets."""
 
     name = "stamp"
     fields_desc = [  # noqa: RUF012 (a name that scapy gives)
@@ -90,7 +90,7 @@ class Stamp(Packet):
     ]
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
-        """What follows is the next stamp."""
+        """The rest of the octets is the next stamp."""
         return b"", s
 
 
@@ -137,7 +137,7 @@ def _layer(name: str, kind: FrameType) -> type[Packet]:
     assert [8 * PAYLOAD, *(begin + bits for begin, bits, _, _ in parts)] == [
         *(begin for begin, _, _, _ in parts),
         8 * kind.known,
-    ], "its octets are all told, once each"
+    ], "each of its octets belongs to one field"
 
     def guess(self: Packet, payload: bytes) -> type[Packet]:
         """Stamps, where the first octet says that there is room."""

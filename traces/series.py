@@ -1,4 +1,4 @@
-"""Series for figures: windows of counters, and long series cut down without losing a peak."""
+"""Time series for figures: windows of counters, decimation that keeps peaks."""
 
 from __future__ import annotations
 

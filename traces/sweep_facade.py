@@ -1,4 +1,4 @@
-"""`tailback.sweep`: a plan at many places of its parameters, from Python (see docs/sweeps.md)."""
+"""Python API of sweeps, `tailback.sweep`: a plan at many parameter points (see docs/sweeps.md)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Sweep:
-    """A finished sweep, read from its folder when something of it is asked for."""
+    """A finished sweep, read from its folder on first use."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        """Where its files are: points/, places.parquet, sweep.json, report.html."""
+        """Folder of the sweep: points/, places.parquet, sweep.json, report.html."""
 
     def __repr__(self) -> str:
         told = self.result

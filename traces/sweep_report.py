@@ -1,4 +1,4 @@
-"""`report.html` of a sweep: maps and curves, its places, and how its tables are read."""
+"""`report.html` of a sweep: maps and curves, its parameter points, and how its tables are read."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _places(swept: Swept) -> str:
 
 
 def _between(swept: Swept) -> str:
-    """Where the edge lies along the one parameter that is a range."""
+    """Position of the edge along the one parameter that is a range."""
     found = swept.result.get("between")
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""What a sweep's folder holds: sweep.json, and places.parquet column by column."""
+"""Reader of a sweep's folder: sweep.json, and places.parquet column by column."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Way:
     key: str
     at: np.ndarray
     texts: dict[float, str]
-    """Where a tick may stand, and what it says."""
+    """Positions of ticks, and their texts."""
     is_log: bool = False
 
     @property
     def values(self) -> np.ndarray:
-        """Where places lie, each once, in order."""
+        """Distinct positions of the parameter points, in order."""
         return np.unique(self.at)
 
 
@@ -46,13 +46,13 @@ class Swept:
         self.result: dict[str, Any] = json.loads(text)
 
     def column(self, name: str) -> np.ndarray:
-        """Of the places; NaN where a place has no number."""
+        """Column of the parameter points; NaN where a point has no number."""
 
         table = arrow.table_of(self.folder / PLACES, columns=[name])
         return np.asarray(table.column(0).to_numpy(zero_copy_only=False), float)
 
     def mean(self, name: str) -> np.ndarray:
-        """Of a metric over the seeds, by place."""
+        """Mean of a metric over the seeds, by parameter point."""
         return self.column(name)
 
     def half(self, name: str) -> np.ndarray:
@@ -61,17 +61,17 @@ class Swept:
 
     @property
     def is_grid(self) -> bool:
-        """Whether the places are all combinations."""
+        """True if the parameter points are all combinations."""
         return bool(self.result["design"] == "grid")
 
     @property
     def halved(self) -> int:
-        """How many parameters a search near the edge bisected; 0 where there was none."""
+        """Number of parameters that an adaptive search bisected; 0 where there was none."""
         return sum(axis.get("halved", False) for axis in self.result["axes"])
 
     @cached_property
     def ways(self) -> list[Way]:
-        """Its axes; those that a search bisected come first."""
+        """Axes of the sweep; those that a search bisected come first."""
         axes = sorted(self.result["axes"], key=lambda axis: not axis.get("halved"))
         return [self._way(axis) for axis in axes]
 

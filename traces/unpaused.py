@@ -1,4 +1,4 @@
-"""Whether a run certainly has no pauses to tell of, so that its captures need not be read again.
+"""Proof that a run has no pauses, so that its captures need not be read again.
 
 What reads them takes longer to import than a small report to write.
 """
@@ -11,7 +11,7 @@ from traces.metrics.table import Table
 from traces.runs import Run
 
 TYPES_AT = (12, 16, 20)
-"""Where the type of a frame stands: without a tag, behind one, behind two."""
+"""Offsets of a frame's type: without a tag, behind one, behind two."""
 
 
 def has_no_pauses(run: Run) -> bool:
@@ -25,7 +25,7 @@ def has_no_pauses(run: Run) -> bool:
 
 
 def _may_hold_one(capture: PortCapture) -> bool:
-    """Whether any frame is one of MAC control."""
+    """True if any frame is a MAC control frame."""
     high, low = divmod(MAC_CONTROL_TYPE, 256)
     octets = capture.octets
     places = [place for place in TYPES_AT if place + 2 <= octets.shape[1]]
@@ -34,7 +34,7 @@ def _may_hold_one(capture: PortCapture) -> bool:
 
 
 def _counted(table: Table) -> bool:
-    """Whether any port was paused by its own account."""
+    """True if any port counted paused time."""
     return any(
         bool(table.column(one, "paused_ps")[-1:].any()) for one in table.entities("paused_ps")
     )

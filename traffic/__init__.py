@@ -1,4 +1,4 @@
-"""Traffic sources that ship with tailback."""
+"""Plugin registration of the shipped traffic sources and transports."""
 
 from __future__ import annotations
 

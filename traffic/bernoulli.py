@@ -1,4 +1,4 @@
-"""Bernoulli: time is cut into slots of a frame at the peak rate; each holds a frame by chance.
+"""Bernoulli source: slots of one frame at the peak rate, each filled with a fixed probability.
 
 So frames come at the rate on average, with gaps of geometric length: the counterpart in slots of a
 Poisson source (the "non-bursty Bernoulli UDP traffic" of FECN, section IV).

@@ -1,4 +1,4 @@
-"""Constant bit rate: frames of one length at equal distances, on average exactly at the rate."""
+"""Constant bit rate: frames of one length at equal intervals, on average exactly at the rate."""
 
 from __future__ import annotations
 

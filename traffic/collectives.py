@@ -1,4 +1,4 @@
-"""Collectives: messages that begin when those that they depend on have arrived whole.
+"""Collectives (all-reduce, all-to-all): messages that start when their predecessors have arrived.
 
 `all-reduce` adds up a vector that every host has a summand of, and gives all of them the sum. The
 pairs of the traffic say how. `pairing = "ring"`: the vector is cut into as many pieces as there are
@@ -31,7 +31,7 @@ class Collective(Params):
 
     count: int = Field(1, ge=1, le=100_000, description="rounds, one behind another at every host")
     compute: Duration = Field(
-        0, le=3600 * 10**12, description="at a host, from the end of its round to its next one"
+        0, le=3600 * 10**12, description="time at a host from the end of a round to the next"
     )
 
 
@@ -40,7 +40,7 @@ class AllReduce(Collective):
 
     size: Size = Field(10_000_000, ge=1, le=10**12, description="of the vector, no headers")
     reduce: Duration = Field(
-        0, le=10**12, description="at a host, from what it adds up to the message with the sum"
+        0, le=10**12, description="time to add up a piece at a host, before its sum is sent"
     )
     pieces: int = Field(1, ge=1, le=10_000, description="of the vector, in a tree")
 
@@ -180,7 +180,7 @@ def all_to_all(params: AllToAll, ends: Connections) -> ApplicationMessages:
 
 
 ALL_REDUCE: Algorithm = messages(
-    "all-reduce", "a sum of what every host has, to all of them", AllReduce, all_reduce, needs=NEEDS
+    "all-reduce", "the sum of all vectors, to all hosts", AllReduce, all_reduce, needs=NEEDS
 )
 ALL_TO_ALL: Algorithm = messages(
     "all-to-all", "every host sends every other one a message", AllToAll, all_to_all, needs=NEEDS

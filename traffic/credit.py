@@ -1,6 +1,6 @@
-"""A transport that sends only against credit, but for a first window, and resends what was lost.
+"""Credit-based transport: sends a first window uncredited, then against credit; resends losses.
 
-Before its first data frame, and whenever there is more, a flow's source tells the destination how
+Before its first data frame, and whenever there is more, a flow's source reports how
 many octets it wants credit for. The receiver there answers with how many it grants, in all so far;
 the source may send while what it sent is below that and its `unsolicited` first window, which a
 flow has once. A frame may use the last octet of a credit. A credit that is lost loses nothing, as
@@ -43,7 +43,7 @@ class Credit(Params):
         1_500, ge=0, le=1 << 30, description="octets of whole frames that a flow sends uncredited"
     )
     timeout: Duration = Field(
-        4 * MS, ge=10**6, le=60 * 10**12, description="without what is missing, or credit"
+        4 * MS, ge=10**6, le=60 * 10**12, description="without the missing data, or credit"
     )
 
     def answered_within(self) -> int:
@@ -55,11 +55,11 @@ STATE = np.dtype(
     [
         ("una", np.int64),  # sender: first segment that was not acknowledged
         ("nxt", np.int64),  # the next new one
-        ("told", np.int64),  # octets that the destination was told of
+        ("told", np.int64),  # octets that the destination knows of
         ("again", np.int64),  # octets that it wants credit for once more
         ("granted", np.int64),  # octets, by credits
-        ("deadline", np.int64),  # of the timeout; NEVER, and 0 before it was first asked
-        ("lost_head", np.int64),  # segments that the destination asked for again
+        ("deadline", np.int64),  # of the timeout; NEVER, and 0 before it was first called
+        ("lost_head", np.int64),  # segments that the destination requested again
         ("lost_tail", np.int64),
         ("lost", np.int64, (WINDOW,)),
         ("expected", np.int64),  # receiver: the first segment that is missing
@@ -72,21 +72,21 @@ STATE = np.dtype(
 
 @compiled
 def arm(state, params, flow, now):  # type: ignore[no-untyped-def]
-    """It goes on: the timeout begins anew while anything is wanted."""
+    """Restart the timeout while data or credit is outstanding."""
     waits = state.una < state.nxt or state.nxt < flow.available
     state.deadline = now + params.timeout if waits else NEVER
 
 
 @compiled
 def is_asked_for(state):  # type: ignore[no-untyped-def]
-    """Whether the first segment that is missing is known to be, and waits for credit."""
+    """True if the first missing segment is on the resend list and waits for credit."""
     known = state.lost_head < state.lost_tail
     return known and state.lost[state.lost_head % WINDOW] == state.una
 
 
 @compiled
 def time_out(state, flow):  # type: ignore[no-untyped-def]
-    """It does not go on: something is lost, if only a request or a credit."""
+    """Handle the timeout: data, a request or a credit was lost."""
     state.told = -1
     left = (headers_of(flow) + flow.segment) * max(flow.available - state.una, 0)
     state.again = max(state.again, flow.octets_made + left - flow.demand)
@@ -99,7 +99,7 @@ def time_out(state, flow):  # type: ignore[no-untyped-def]
 
 @compiled
 def next_segment(state, flow):  # type: ignore[no-untyped-def]
-    """The segment to be sent next, -1: none. Those that were asked for go first."""
+    """The segment to be sent next, -1: none. Requested segments go first."""
     while state.lost_head < state.lost_tail:
         sequence = state.lost[state.lost_head % WINDOW]
         if sequence >= state.una:
@@ -116,7 +116,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         state.deadline = NEVER
     if state.deadline <= now:
         time_out(state, flow)
-    if flow.withdrawn != 0:  # it was switched off and on: what it had asked for counts no more
+    if flow.withdrawn != 0:  # it was switched off and on: its requests are void
         flow.withdrawn = 0
         state.told = -1
     wanted = flow.demand + state.again
@@ -207,7 +207,7 @@ def trimmed(state, params, flow, frame, now, message):  # type: ignore[no-untype
 CREDIT: Algorithm = Algorithm(
     "credit",
     "transport",
-    "sends only against credit of a receiver, but for a first window; resends what was trimmed",
+    "sends against credit of a receiver after a first window; resends trimmed frames",
     Credit,
     STATE,
     {

@@ -1,4 +1,4 @@
-"""CUBIC's window (RFC 9438), in thousandths of a segment and milliseconds.
+"""CUBIC window arithmetic (RFC 9438), in thousandths of a segment and milliseconds.
 
 W(t) = C (t - K)^3 + W_max with C = 0.4 segments per s^3; after a loss the window is 0.7 of what it
 was, and K is the time it takes to come back. While what Reno would have is more, it is that. What a

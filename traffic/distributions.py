@@ -1,4 +1,4 @@
-"""Published distributions of flow sizes, as cumulative shares with straight lines between.
+"""Published flow size distributions, as cumulative shares with linear interpolation.
 
 Each is the table that simulators of the field share; the measurement is that of the paper named.
 """

@@ -1,4 +1,4 @@
-"""Go-back-N, as RoCE's reliable connections do it: reliability that leaves control to others.
+"""Go-back-N transport, as RoCE reliable connections: reliability without congestion control.
 
 Every segment is acknowledged: with the next one that is expected, and with how many octets arrived
 in order and how many of these with ECN 11, both counted modulo 2^32, so that an acknowledgement
@@ -29,7 +29,7 @@ MOST_WINDOW = 1 << 17
 """Segments: with 9 216 octets each they are less than half of the 2^32 that octets are counted
 modulo, so that an acknowledgement tells any number of them (`news`)."""
 NEGATIVE = 1
-"""`feedback` of an acknowledgement that asks for what is missing."""
+"""`feedback` of an acknowledgement that requests the missing segments."""
 
 
 class GoBackN(Params):
@@ -103,7 +103,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
 
 @compiled
 def news(count, known):  # type: ignore[no-untyped-def]
-    """How many octets more than the `known` ones a count says; 0 when it is an older one."""
+    """Octets by which a modulo-2^32 count exceeds the `known` ones; 0 for an older count."""
     more = (count - known) & COUNT
     return 0 if more > COUNT >> 1 else more
 
@@ -148,7 +148,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
 GO_BACK_N: Algorithm = Algorithm(
     "go-back-n",
     "transport",
-    "acknowledges every segment, goes back to what is missing; the reaction point controls",
+    "acknowledges every segment, goes back to the first missing one; the reaction point controls",
     GoBackN,
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived},

@@ -1,4 +1,4 @@
-"""Messages of one size: once, again and again, without end, or from many to one at once."""
+"""Message sources of one size: single, periodic, endless (bulk), and incast."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Repeated(Params):
         10**9, ge=10**3, le=3600 * 10**12, description="from one message to the next"
     )
     stagger: Duration = Field(
-        0, le=3600 * 10**12, description="by which every connection begins after the last one"
+        0, le=3600 * 10**12, description="offset between the starts of connections"
     )
 
     def frames_offered(self, sender: Sender) -> int | None:
@@ -70,13 +70,13 @@ class Incast(Params):
     every: Duration = Field(
         10 * 10**9, ge=10**3, le=3600 * 10**12, description="from one round to the next"
     )
-    rounds: int = Field(0, ge=0, le=10**6, description="how many; 0: until the traffic stops")
+    rounds: int = Field(0, ge=0, le=10**6, description="rounds; 0: until the traffic stops")
     fan_in: int = Field(0, ge=0, le=100_000, description="connections that answer; 0: all")
     jitter: Duration = Field(
-        0, le=10**12, description="answers begin this much later at most, by chance"
+        0, le=10**12, description="largest random delay of an answer, from its round on"
     )
     request: Size = Field(
-        0, le=10**12, description="of what each answer waits for, sent the other way; 0: of none"
+        0, le=10**12, description="size of the request that triggers each answer; 0: no requests"
     )
 
     def frames_offered(self, sender: Sender) -> int | None:

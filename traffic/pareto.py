@@ -1,4 +1,4 @@
-"""Pareto on/off: bursts at the peak rate, and silence, both of Pareto distributed length.
+"""Pareto on/off source: bursts at the peak rate and silences of Pareto distributed lengths.
 
 A burst lasts `burst` on average; the mean silence is what makes the average rate `rate`. Lengths
 are x_m / U^(1/shape) with x_m = mean (shape - 1) / shape (FECN, section IV: bursts of 10 ms,

@@ -1,4 +1,4 @@
-"""Flows that arrive at random times, at a load, with sizes of a distribution.
+"""Poisson flow arrivals at a load, with sizes of a distribution.
 
 Every NIC that the entry names in `from` starts messages as a Poisson process whose mean is `load`
 times the rate of its link. What counts is the octets of frames, as in `utilization`: each message
@@ -36,7 +36,7 @@ class Poisson(Params):
     )
     size: Size = Field(100_000, ge=1, le=10**12, description="of every message, where fixed")
     turns: bool = Field(
-        False, description="connections of a pair take turns; else any takes a message"
+        False, description="round robin over the connections of a pair; else at random"
     )
     stream: int = Field(
         0, ge=0, lt=1 << 31, description="entries with the same number draw the same; 0: its own"

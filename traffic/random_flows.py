@@ -1,4 +1,4 @@
-"""Flows of random size at random times, at one rate while they last (P4QCN, section 4).
+"""Random flows: random sizes at random times, one rate within a flow (P4QCN, section 4).
 
 The paper has hosts begin UDP streams of random size at random; it gives no distribution. Here sizes
 are uniform between `least` and `most`, pauses uniform from 0 to twice the mean that makes the

@@ -1,4 +1,4 @@
-"""Selective acknowledgements: only what is lost is sent again; control is left to others.
+"""Selective repeat: retransmits lost segments alone; without congestion control of its own.
 
 Every segment is answered with the number before which all is there, and with a map of the last
 `MAP` segments up to the one that is answered: what arrived beyond a gap is kept. A segment is lost
@@ -6,11 +6,11 @@ when one that was sent `reordering` transmissions after it has been answered (RF
 transmissions, so that one which was sent again can be found lost again, and what TCP calls the
 ambiguity of retransmissions does not arise: the answer echoes when its segment left), when its
 header came without it, or when nothing came for the timeout, which is that of RFC 6298. Each loss
-is counted and told, with the time at which the last made one of what is lost was made.
+is counted and reported, with the time at which the last made one of what is lost was made.
 
 What may be under way is what the window of the reaction point says, and `window` at the most. The
-first repair of a loss does not wait for the window (RFC 9002, 7.3.2). `traffic.selective_receiver`
-is the other end.
+first repair of a loss does not wait for the window (RFC 9002, 7.3.2). The other end is
+`traffic.selective_receiver`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_REORDERING = 1 << 9
 MOST_LENGTH, MOST_FLIGHT = (1 << 16) - 1, 1 << 40
 """Octets of a segment, and of all that can be under way (firmware.proof.ranges)."""
 UNSENT, UNDER_WAY, THERE, LOST = range(4)
-"""What a segment is to its sender."""
+"""State of a segment at its sender."""
 
 
 class Selective(Params):
@@ -41,7 +41,7 @@ class Selective(Params):
         200 * MS, ge=10**6, le=60 * 10**12, description="shortest timeout (RFC 6298; Linux's)"
     )
     reordering: int = Field(
-        3, ge=1, le=MOST_REORDERING, description="later transmissions that tell a loss"
+        3, ge=1, le=MOST_REORDERING, description="later transmissions that imply a loss"
     )
     window: int = Field(
         WINDOW - MOST_REORDERING,
@@ -188,7 +188,7 @@ def note_there(state, flow, segment):  # type: ignore[no-untyped-def]
 
 @compiled
 def note_arrivals(state, flow, frame):  # type: ignore[no-untyped-def]
-    """What an acknowledgement says is there."""
+    """Mark the segments that an acknowledgement reports as arrived."""
     until = min(max(min(frame.sequence, state.nxt), state.una), state.una + WINDOW)
     for segment in range(state.una, until):
         note_there(state, flow, segment)
@@ -203,7 +203,7 @@ def note_arrivals(state, flow, frame):  # type: ignore[no-untyped-def]
 
 @compiled
 def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
-    """What was sent long enough before what is answered is lost, or the answer says that it is."""
+    """Mark as lost what was sent long enough before the answered segment, or is reported lost."""
     answered = frame.offset
     place = answered % WINDOW
     latest = -1
@@ -243,7 +243,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
 SELECTIVE: Algorithm = Algorithm(
     "selective",
     "transport",
-    "acknowledges every segment, sends again what is lost alone; the reaction point controls",
+    "acknowledges every segment, resends lost segments alone; the reaction point controls",
     Selective,
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived, "trimmed": trimmed},

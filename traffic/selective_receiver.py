@@ -1,4 +1,4 @@
-"""The receiver of selective acknowledgements: keeps what came out of order, and says so."""
+"""Receiver of selective repeat: buffers out-of-order segments and reports them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from traffic.go_back_n import COUNT, NEGATIVE
 WINDOW = 1 << 11
 """Segments that the ends keep books of: more than can be under way."""
 MAP = 32
-"""Segments that an acknowledgement tells of one by one: that which it answers, and those before."""
+"""Segments that an acknowledgement reports one by one: that which it answers, and those before."""
 
 
 @compiled
 def is_there(state, segment):  # type: ignore[no-untyped-def]
-    """Whether a segment has arrived."""
+    """True if a segment has arrived."""
     return segment < state.expected or state.there[segment % WINDOW] == 1
 
 

@@ -1,4 +1,4 @@
-"""Frames of programs: whatever sockets on a node send to another node, TCP, UDP or else.
+"""Socket traffic: frames of programs that run on a node (TCP, UDP or other).
 
 The programs stand in the plan's table `programs`; every pair of ends is a flow of its own, with a
 host queue and limiters like any other. `frame` bounds their length: it decides the MTU.

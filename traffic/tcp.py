@@ -1,4 +1,4 @@
-"""TCP as a model: NewReno or CUBIC with selective acknowledgements, on the simulator.
+"""TCP model for the simulator: NewReno or CUBIC with selective acknowledgements.
 
 The sender counts in segments of one size. Windows are kept in thousandths of a segment, times in
 ps; all of it in whole numbers. What is in it and what is not stands in docs/tcp.md. After RFC 5681
@@ -34,7 +34,7 @@ class Tcp(Params):
         200 * MS, ge=10**6, le=60 * 10**12, description="shortest retransmission timeout"
     )
     delayed_ack: Duration = Field(
-        40 * MS, le=500 * MS, description="an ACK waits so long for a second segment; 0: none does"
+        40 * MS, le=500 * MS, description="delay of an ACK for a second segment; 0: none"
     )
     ecn: bool = Field(False, description="segments are ECN-capable, marks halve the window")
 
@@ -49,7 +49,7 @@ STATE = np.dtype(
                 "nxt",  # first segment that was never sent
                 "window",  # congestion window, thousandths of a segment
                 "threshold",  # slow start threshold, likewise
-                "duplicates",  # acknowledgements in a row that told nothing new
+                "duplicates",  # consecutive duplicate acknowledgements
                 "recovering",  # 1: repairs losses; 2: after a timeout
                 "recover",  # until this segment is acknowledged
                 "pipe",  # segments that are believed to be under way

@@ -1,7 +1,7 @@
-"""The receiver of the TCP model: what is there, what is missing, when to acknowledge.
+"""Receiver of the TCP model: reassembly and (delayed) acknowledgements.
 
 Every second segment in order is acknowledged, or one that waits too long (RFC 1122, 4.2.3.2); at
-once, whatever leaves or fills a gap, and what was marked by ECN. Every acknowledgement tells one
+once, whatever leaves or fills a gap, and what was marked by ECN. Every acknowledgement reports one
 block beyond a gap: that of the segment that has just arrived.
 """
 

@@ -1,4 +1,4 @@
-"""The sender of the TCP model: when to send which segment, and what acknowledgements change."""
+"""Sender of the TCP model: transmission, loss detection, retransmission and windows."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def note_lost(state, segment):  # type: ignore[no-untyped-def]
 
 @compiled
 def note_losses(state, before):  # type: ignore[no-untyped-def]
-    """What lies `REORDERED` segments or more below the highest that arrived is lost.
+    """Mark as lost all segments `REORDERED` or more below the highest that arrived.
 
     `before` is the first segment that was not looked at yet.
     """
@@ -182,7 +182,7 @@ def mark_block(state, start, end):  # type: ignore[no-untyped-def]
 
 @compiled
 def is_used(state):  # type: ignore[no-untyped-def]
-    """Whether the window is what bounds the sender: one that is not used does not grow.
+    """True if the window limits the sender: a window that is not used does not grow.
 
     In slow start half of it suffices, for the host's own link may hold the rest back (RFC 7661
     judges so as well).
@@ -197,7 +197,7 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
     """The window after `acked` segments were acknowledged without loss.
 
     In slow start by two at the most, after a timeout by one (RFC 3465): an acknowledgement that
-    closes a gap tells of many segments that have long left the network.
+    closes a gap acknowledges many segments that have long left the network.
     """
     if state.window < state.threshold:
         most = 1 if state.recovering == 2 else 2
@@ -214,7 +214,7 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
 
 def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: an acknowledgement is back."""
-    # never true: nobody acknowledges what was not sent
+    # never true: unsent segments are never acknowledged
     if state.begun == 0:
         return 0
     limited = is_used(state)

@@ -1,4 +1,4 @@
-"""Frames at the times and with the lengths of a capture, or of one of its flows.
+"""Capture replay: frames at the times and with the lengths of a capture or of one of its flows.
 
 The first frame of a source comes at its `start`, every further one as much later as it came behind
 the first in the capture, divided by `speed`. Each is as long as it was, without FCS; the plan's
@@ -44,11 +44,11 @@ class Trace(Params):
 
     file: Annotated[str, *from_file(load)] = Field(description="a pcap or pcapng file")
     flow: int = Field(
-        -1, ge=-1, le=10**6, description="which flow of it, in order of their begin; -1: all"
+        -1, ge=-1, le=10**6, description="index of a flow, in order of begin; -1: all"
     )
-    way: Literal["all", "in", "out"] = Field("all", description="captured in which direction")
+    way: Literal["all", "in", "out"] = Field("all", description="captured direction")
     speed: Annotated[Ratio, Parts(1_000_000)] = Field(
-        Fraction(1), gt=0, le=10**6, description="2 is twice as fast"
+        Fraction(1), gt=0, le=10**6, description="speed-up; 2 is twice as fast"
     )
     shortest: Size = Field(
         70, ge=70, le=LONGEST_FRAME, description="shorter frames become as long as this"
@@ -126,7 +126,7 @@ def stretched(params, span):  # type: ignore[no-untyped-def]
 
 @compiled
 def wanted(params, row):  # type: ignore[no-untyped-def]
-    """Whether a row is of the flow and direction that is repeated."""
+    """True if a row is of the flow and direction that is replayed."""
     at = COLUMNS * row
     if params.flow >= 0 and word_at(params.file_address, at + FLOW) != params.flow:
         return False

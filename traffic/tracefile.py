@@ -1,4 +1,4 @@
-"""A capture as a table of arrivals, for sources that repeat it."""
+"""Reads a capture into a table of arrivals, for sources that replay it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_PS = 10**17
 
 
 def rows(path: str) -> np.ndarray:
-    """int64[frames, 4]: ps since the first frame, octets, flow, direction; see traffic.trace."""
+    """int64[frames, 4]: ps since the first frame, octets, flow, direction; see `Trace`."""
     from traces.capture import NO_TIME, open_capture
     from traces.dissect import Kind, dissect
 

@@ -1,4 +1,4 @@
-"""A tree of hosts, as the pairs of a traffic entry give it: each with its parent, and back."""
+"""Tree of hosts from the pairs of a traffic entry: each host with its parent, and reversed."""
 
 from __future__ import annotations
 

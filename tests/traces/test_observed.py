@@ -94,7 +94,7 @@ def test_the_report_draws_them(done: tuple[Run, dict[str, Any]]) -> None:
     assert panels[0].get_ylabel() == "sojourn_s (ms)"
     most = shown.table.column("switch.sink", "sojourn").max() / 1e9
     assert max(line.get_ydata()) == pytest.approx(most)
-    assert "What the algorithms show of their state over time" in report(shown)
+    assert "State of the algorithms over time" in report(shown)
 
 
 def test_a_figure_of_the_plan_draws_them(done: tuple[Run, dict[str, Any]]) -> None:

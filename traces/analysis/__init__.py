@@ -1,4 +1,4 @@
-"""What captures say by themselves: flows, losses, latency, feedback, pauses and their cascades."""
+"""Analysis of captures without a plan: flows, losses, latency, feedback, pauses and cascades."""
 
 from traces.analysis.analyze import Findings, analyze, look
 from traces.analysis.collect import Settings

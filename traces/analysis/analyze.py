@@ -1,4 +1,4 @@
-"""What one or several captures say, interface by interface and between interfaces."""
+"""Entry points of the analysis of one or several captures."""
 
 from __future__ import annotations
 

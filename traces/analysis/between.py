@@ -1,4 +1,4 @@
-"""What lies between the points of a pass: latencies, and pauses that caused others."""
+"""Hop latencies and pause cascades between the capture points of a pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NS = 10**9
 
 
 def latencies(collected: Collected, names: list[str]) -> list[HopSeen]:
-    """Every flow that was seen at two points."""
+    """Latencies of every flow that was seen at two points."""
     matcher, flows = collected.matcher, collected.flows
     edges = largest()
     found = []
@@ -46,7 +46,7 @@ def latencies(collected: Collected, names: list[str]) -> list[HopSeen]:
 
 
 def places_of(collected: Collected, names: list[str]) -> list[cascade.Place | None]:
-    """Where each link's pauses were seen."""
+    """Capture points at which each link's pauses were seen."""
     return [
         None if link.point < 0 else cascade.place(names[link.point], link.direction)
         for link in collected.pausing.links
@@ -56,7 +56,7 @@ def places_of(collected: Collected, names: list[str]) -> list[cascade.Place | No
 def causes(
     collected: Collected, spells: np.ndarray, names: list[str]
 ) -> tuple[list[Cause], str | None]:
-    """The cascades, and why there are none where they could not be told."""
+    """The cascades, and the reason where they are unknown."""
     links = collected.pausing.links
     if not links:
         return [], None
@@ -67,10 +67,10 @@ def causes(
             "the links' rate is not known (give it with --rate), so neither are the pauses' ends",
         )
     if None in places:
-        note = "some interfaces are not called node.port or do not tell the direction of frames"
+        note = "some interfaces are not called node.port or do not state the direction of frames"
     else:
         note = None
-    if not len(spells):  # frames that resume what nobody has stopped
+    if not len(spells):  # frames that resume neighbours that were not paused
         return [], note
     start = int(spells["begin_ns"].min())
     found = []

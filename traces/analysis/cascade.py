@@ -1,4 +1,4 @@
-"""Which pause caused which: a device that is paused fills up and pauses those who send to it.
+"""Pause cascades: a paused device fills up and pauses its upstream neighbours.
 
 A spell of pause that a node sends on one port is put down to the latest spell that the node
 itself suffered on another port and that was going on (or had ended less than `slack_ns` before)
@@ -25,7 +25,7 @@ DIRECTIONS = {0: "unknown", IN: "in", OUT: "out"}
 
 @dataclass(frozen=True)
 class Place:
-    """Where a link's pause frames were seen: node, port, direction."""
+    """Capture point of a link's pause frames: node, port, direction."""
 
     node: str
     port: str
@@ -33,7 +33,7 @@ class Place:
 
 
 def place(name: str, direction: int) -> Place | None:
-    """The place of an interface called `node.port`; None when that cannot be told."""
+    """The point of an interface called `node.port`; None when it has another name."""
     node, dot, port = name.rpartition(".")
     if not dot or not node or not port or direction not in (IN, OUT):
         return None
@@ -118,7 +118,7 @@ def _all(spells: np.ndarray, places: list[Place | None], direction: int) -> np.n
 
 
 def depth(causes: list[tuple[int, int]], same: list[tuple[int, int]]) -> dict[int, int]:
-    """How many steps each spell of a cascade is from its root; `same` are `carried` spells."""
+    """Steps of each spell from its cascade's root; `same` are `carried` spells."""
     cause_of = {effect: cause for cause, effect in causes}
     sent_of = {suffered: sent for sent, suffered in same}
     levels: dict[int, int] = {}

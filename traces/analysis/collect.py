@@ -1,4 +1,4 @@
-"""One pass over one or several captures, in bounded memory; what it gathers is for `summary`."""
+"""One pass over one or several captures, in bounded memory; `summary` reads its results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORM_NS = 10 * MS
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user may say about captures that does not stand in them."""
+    """Options of an analysis that captures do not contain."""
 
     rate_bps: int | None = None
     """Of all links. None: what each interface block says, if it does; else pause times stay
@@ -40,7 +40,7 @@ class Settings:
 
 
 class Collected:
-    """Everything that is known after the last frame. Points are numbered file by file."""
+    """Tables of a pass after the last frame. Points are numbered file by file."""
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]], settings: Settings) -> None:
         self.settings = settings
@@ -59,7 +59,7 @@ class Collected:
         self._cnms, self._pauses = Waiting(CNM_RECORD), Waiting(PAUSE_RECORD)
         self._probes = Waiting(PROBE_RECORD)
         self._counted = False
-        """Whether the frames of a batch are accounted for when it comes."""
+        """True if the frames of a batch are accounted for when it arrives."""
         self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
         try:
             for path in paths:
@@ -82,7 +82,7 @@ class Collected:
         self._settle()
 
     def _batches(self, stream: CaptureStream) -> Generator[Batch, None, None]:
-        """Those of the only file. On one core the frames of pcap are accounted for where their
+        """Batches of the only file. On one core the frames of pcap are accounted for where their
         records are found."""
         if one_core(stream, self.settings.cores) and stream.can_be_found_in:
             self._counted = True
@@ -161,6 +161,6 @@ class Collected:
         return self.settings.rate_bps or self.streams[file].interfaces[interface].speed_bps
 
     def rates(self) -> dict[int, int]:
-        """The same per point, where it is known."""
+        """Rate of each point's link in bit/s, where it is known."""
         found = {point: self.rate(*where) for where, point in self.points.items()}
         return {point: rate for point, rate in found.items() if rate}

@@ -1,4 +1,4 @@
-"""Congestion points, pauses, probes and stamps of a pass, as they are told."""
+"""Summaries of congestion points, pauses, probes and stamps of a pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NS = 10**9
 
 
 def congestion_points(collected: Collected, rows: list[int]) -> list[CongestionPointSeen]:
-    """Those of some rows."""
+    """Summaries of some rows of congestion points."""
     messages = collected.messages
     found = []
     for index in rows:

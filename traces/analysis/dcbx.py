@@ -1,4 +1,4 @@
-"""What neighbours say of themselves by DCBX: congestion notification, ETS and PFC, in LLDP frames.
+"""DCBX settings of neighbours from LLDP frames: congestion notification, ETS and PFC.
 
 Those are rare and repeat themselves: a frame is parsed when its octets are not those of the last
 one from the same station.
@@ -25,7 +25,7 @@ from traces.protocols.lldp import (
 )
 
 MOST_STATIONS = 1 << 10
-"""Stations that are told apart, over all points; LLDP frames of further ones are only counted."""
+"""Stations with a row of their own, over all points; of others LLDP frames are only counted."""
 LLDP_TYPE = 0x88CC
 MOST_TAGS = 2
 TAGS = (layout.VLAN_TYPE, 0x88A8)
@@ -39,7 +39,7 @@ class Station:
     source: int
     frames: int = 0
     changes: int = 0
-    """How often what it says was not what it had said before."""
+    """Number of changes of its announced settings."""
     says: dict[str, Any] = field(default_factory=dict)
     """By TLV; of its last frame."""
 
@@ -50,7 +50,7 @@ class Neighbours:
     def __init__(self) -> None:
         self.stations: list[Station] = []
         self.others = 0
-        """LLDP frames of stations that are not told apart."""
+        """LLDP frames of stations without a row of their own."""
         self._index: dict[tuple[int, int], int] = {}
         self._last: list[bytes] = []
 
@@ -80,7 +80,7 @@ class Neighbours:
 
 
 def lldp_rows(batch: Batch, rows: np.ndarray) -> list[tuple[int, int]]:
-    """Those of some rows of a batch that are LLDP, with the place of the data unit."""
+    """Rows of a batch that are LLDP frames, with the offset of the data unit."""
     found: list[tuple[int, int]] = []
     place = layout.VLAN
     for _ in range(MOST_TAGS + 1):

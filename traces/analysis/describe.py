@@ -1,4 +1,4 @@
-"""Addresses, points and flows of a pass, as they are told."""
+"""Text for addresses, capture points and flows of a pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ip_text(high: int, low: int, version: int) -> str | None:
 
 
 def point_names(collected: Collected) -> list[str]:
-    """What each point is called: its interface, with the file where that is not unique."""
+    """Name of each point: its interface, with the file where that is not unique."""
     found = {}
     for (index, interface), point in collected.points.items():
         found[point] = (collected.streams[index], interface)

@@ -1,7 +1,7 @@
-"""Frames that look like one that was dissected before need no dissection.
+"""Flow cache: frames that match a dissected frame's header need no dissection.
 
 Of frames over Ethernet, at most one 802.1Q tag, IPv4 without options and UDP or TCP, everything
-that flows are told apart by lies in their first octets. These are remembered, with a mask of what
+that identifies a flow lies in their first octets. These are remembered, with a mask of what
 in them may differ between frames of a flow, and with what the whole dissection found. A frame that
 differs in nothing else, and that is long enough for what was looked at, is of the same flow.
 """
@@ -34,7 +34,7 @@ FRAME = 8 * LINE_WORDS
 POINT, TOLD, LEAST, LEAST_IP, LEAST_UDP, SORT, PLACE, NUMBERED = range(LINE_WORDS, 16)
 """Words of an entry behind the octets. POINT: the point and 1, so that 0 is of no frame. TOLD: of
 all frames of the flow. LEAST, LEAST_IP, LEAST_UDP: octets that must be captured, and that IP and
-UDP must announce, for the frame to be what it looks like. SORT: where its mask begins in MASKS.
+UDP must announce, for the frame to match the entry. SORT: where its mask begins in MASKS.
 PLACE: where the transport header begins. NUMBERED: octets
 that must be captured for a number of TCP; 0 of what is no TCP."""
 ENTRY = 16
@@ -54,11 +54,11 @@ VLAN_AS_IT_LIES = int(np.array([VLAN], ">u2").view(np.uint16)[0])
 PLAIN, SAID, OWN = range(3)
 """What is compared behind the ports: nothing, a version, or magic word and flow number."""
 FIRST_OWN = 2 * OWN * LINE_WORDS
-"""From this SORT on frames are data of ours, whose sequence numbers count them."""
+"""From this SORT on frames are tailback's own data, whose sequence numbers count them."""
 
 
 def _masks() -> np.ndarray:
-    """By what is compared behind the ports, and tags (0, 1): int64[3 * 2 * LINE_WORDS]."""
+    """Comparison masks by octets behind the ports and by tags (0, 1): int64[3 * 2 * LINE_WORDS]."""
     masks = np.zeros((3, 2, FRAME), np.uint8)
     for tags, ip in enumerate((TALL - layout.TAG_OCTETS, TALL)):
         masks[:, tags, : ip + 1] = 0xFF  # addresses, tag, types, version
@@ -76,7 +76,7 @@ MASKS = _masks()
 
 @inlined
 def network(octets, at, size):  # type: ignore[no-untyped-def]
-    """Where IP begins in a frame that may be familiar; 0 for all others.
+    """Offset of IP in a frame that may be cached; 0 for all others.
 
     Its addresses and ports were captured and lie within the packet that IP announces.
     """
@@ -96,7 +96,7 @@ def network(octets, at, size):  # type: ignore[no-untyped-def]
 
 @inlined
 def holds(octets, at, size, ip, least):  # type: ignore[no-untyped-def]
-    """Whether so many octets behind IP were captured and lie within what IP and UDP announce."""
+    """True if so many octets behind IP were captured and lie within the IP and UDP lengths."""
     return (
         size >= ip + IP_HEADER + least
         and big16(octets, at + ip + 2) >= IP_HEADER + least
@@ -106,8 +106,8 @@ def holds(octets, at, size, ip, least):  # type: ignore[no-untyped-def]
 
 @inlined
 def behind_udp(octets, at, size, ip):  # type: ignore[no-untyped-def]
-    """How many octets of UDP tell which flow a frame of UDP is of, 0 where its ports do; -1 for
-    what has to be dissected each time.
+    """Octets of UDP that identify the flow of a frame, 0 where its ports do; -1 for a frame that
+    has to be dissected each time.
 
     Credits are as long as the shorter acknowledgements.
     """
@@ -140,7 +140,7 @@ def slot_of(octets, at, ip, point):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_like(known, e, octets, at, size, ip, point):  # type: ignore[no-untyped-def]
-    """Whether a frame looks like the entry that begins at `e`."""
+    """True if a frame matches the entry that begins at `e`."""
     return (
         unlike(octets, at, known, e, MASKS, known[e + SORT]) == 0
         and known[e + POINT] == point + 1
@@ -152,9 +152,9 @@ def is_like(known, e, octets, at, size, ip, point):  # type: ignore[no-untyped-d
 
 @inlined
 def recall(known, octets, last, at, size, point):  # type: ignore[no-untyped-def]
-    """Where the entry begins that a frame looks like, of the same point; 0 for a strange one.
+    """Offset of the entry that a frame of the same point matches; 0 if there is none.
 
-    `known` is that of `nothing_known`, and `last` the last place from which FRAME octets are there.
+    `known` is that of `nothing_known`, and `last` the last offset with FRAME octets behind it.
     """
     if at > last:
         return np.int64(0)
@@ -170,8 +170,7 @@ def recall(known, octets, last, at, size, point):  # type: ignore[no-untyped-def
 
 @inlined
 def place_for(known, slot):  # type: ignore[no-untyped-def]
-    """Where a new entry may begin that is looked for from a slot on; of a full set the one that was
-    remembered first gives way."""
+    """Offset of a free entry for a slot; of a full set the oldest entry is evicted."""
     for way in range(WAYS):
         if known[INDEX + (slot ^ way)] == 0:
             known[USED] += 1
@@ -186,8 +185,8 @@ def place_for(known, slot):  # type: ignore[no-untyped-def]
 
 @compiled
 def remember(known, octets, at, size, point, told, counts):  # type: ignore[no-untyped-def]
-    """Note what is told of a frame's flow, if frames can be told by what they look like; `counts`
-    whether it is a data frame of ours."""
+    """Insert the summary of a frame's flow, if its header identifies the flow; `counts`: true
+    for tailback's own data frames."""
     ip = np.int64(network(octets, at, size))
     if ip == 0 or at > octets.size - FRAME:
         return
@@ -211,7 +210,7 @@ def remember(known, octets, at, size, point, told, counts):  # type: ignore[no-u
 
 @inlined
 def familiar(known, octets, at, size, point, places, rooms):  # type: ignore[no-untyped-def]
-    """What is told of a frame that looks like one before; STRANGE of all others.
+    """Summary of a frame that matches an entry; STRANGE for all others.
 
     `places` and `rooms` are those of `has_room`.
     """
@@ -227,9 +226,9 @@ def familiar(known, octets, at, size, point, places, rooms):  # type: ignore[no-
 
 @compiled
 def tell(begin, until, octets, offset, captured, points_of, ethernet, known, places, rooms, told):  # type: ignore[no-untyped-def]
-    """Write what is told of each of the frames from `begin` to `until` into `told` int64[..].
+    """Write the summaries of the frames from `begin` to `until` into `told` int64[..].
 
-    Answers how many of them are STRANGE."""
+    Returns the number of STRANGE ones."""
     strange = 0
     first = begin & 0x7FFFFFFF
     for index in range(first, until):
@@ -245,5 +244,5 @@ def tell(begin, until, octets, offset, captured, points_of, ethernet, known, pla
 
 
 def nothing_known() -> np.ndarray:
-    """A table without entries, int64[INDEX + SLOTS]; entries begin with lines of a cache."""
+    """An empty cache, int64[INDEX + SLOTS]; entries are aligned to cache lines."""
     return words_by_lines(INDEX + SLOTS)

@@ -52,7 +52,7 @@ TELLING = {
     "destination_port": "to port {}",
     "kind": "{}",
 }
-"""What can tell flows of one name apart, and how it is said."""
+"""Fields that distinguish flows of one name, and their texts."""
 
 
 def labels(flows: Sequence[FlowSeen]) -> list[str]:

@@ -1,4 +1,4 @@
-"""An analysis as files: JSON, Parquet tables, figures, and a page of all of it."""
+"""Files of an analysis: JSON, Parquet tables, figures, and a page of all of it."""
 
 from __future__ import annotations
 

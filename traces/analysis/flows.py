@@ -1,4 +1,4 @@
-"""The table of flows and points of observation, filled batch by batch."""
+"""Flow table: flows and capture points, filled batch by batch."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from traces.dissect.record import HEADERS, Kind
 
 FIRST_ROWS = 256
 MOST_FLOWS = 1 << 16
-"""Flows that are told apart; those of further ones are counted together."""
+"""Flows with a row of their own; frames of further flows are counted together."""
 TOLD = 512
-"""Frames that are compared with familiar ones at a time."""
+"""Frames that are compared with the flow cache at a time."""
 NO_ROOM = np.zeros(0, np.int64)
-"""Places at which no frame tells that it has room for stamps."""
+"""Stamp offsets of frame types without stamp space."""
 NOTHING_MATCHED = np.zeros((0, 3), np.int64)
 NO_STATE = np.zeros(5, np.int64)
 """Of a scan, where all records have been found."""
@@ -55,12 +55,12 @@ class Flows:
         self._points = np.zeros(1, POINT)
         self._series = Series(2, FIRST_ROWS)
         self.several = False
-        """Whether frames are to be noted for matching with other points."""
+        """True if frames are recorded for matching with other points."""
         self.headers = np.empty(1, HEADERS)
         """Of the last batch's control frames."""
         self._words = words_of(self.headers)
         self.known = nothing_known()
-        """What `familiar` remembers."""
+        """The flow cache."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
         self._count = np.array([OVERFLOW + 1, most, 0, 0, 0, 0] + [0] * CONTROLS, np.int64)
         self._control = np.zeros((CONTROLS + 1, 2, 0), np.int64)
@@ -82,8 +82,8 @@ class Flows:
 
     @property
     def seen(self) -> np.ndarray:
-        """Which of the latest numbers of each flow were there, a bit each:
-        int64[>= len(self), WINDOW / 64]."""
+        """Window of received sequence numbers of each flow, a bit each: int64[>= len(self), WINDOW
+        / 64]."""
         self._settle()
         return self._seen
 
@@ -197,7 +197,7 @@ class Flows:
         matched: np.ndarray,
         pcap: Records | None = None,
     ) -> int:
-        """As many as there is room for; answers which row comes next."""
+        """Account for as many frames as there is room for; returns the next row."""
         return int(
             count_frames(
                 begin,
@@ -234,33 +234,33 @@ class Flows:
         return int(self.points["frames"][:, kind].sum())
 
     def _places(self, sort: int) -> Rows:
-        """Of control frames of a sort in the last batch, and of their headers."""
+        """Rows of control frames of a sort in the last batch, and of their headers."""
         batch, headers = self._control[sort, :, : int(self._count[FIRST_CONTROL + sort])]
         return batch, headers
 
     @property
     def lldps(self) -> np.ndarray:
-        """Where the LLDP frames of the last batch are, int64[n]."""
+        """Rows of the LLDP frames of the last batch, int64[n]."""
         return self._control[CONTROLS, 0, : int(self._count[LLDPS])]
 
     @property
     def rooms(self) -> np.ndarray:
-        """Where the last batch's frames are that may have room for stamps, int64[n]."""
+        """Rows of the last batch's frames that may have stamp space, int64[n]."""
         return self._rooms[: int(self._count[ROOMS])]
 
     @property
     def cnms(self) -> Rows:
-        """Where the last batch's CNMs are, and their headers in `headers`."""
+        """Rows of the last batch's CNMs, and of their headers in `headers`."""
         return self._places(CNMS)
 
     @property
     def pauses(self) -> Rows:
-        """The same of PAUSE and PFC."""
+        """Rows of the last batch's PAUSE and PFC frames, and of their headers."""
         return self._places(PAUSES)
 
     @property
     def probes(self) -> Rows:
-        """The same of FECN's probes and echoes."""
+        """Rows of the last batch's FECN probes and echoes, and of their headers."""
         return self._places(PROBES)
 
     def _grow(self) -> None:

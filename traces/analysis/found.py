@@ -1,4 +1,4 @@
-"""What an analysis finds, as it is written to JSON. Times in seconds, rates in bit/s."""
+"""Result of an analysis as it is written to JSON. Times in seconds, rates in bit/s."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FlowSeen:
     qp: int | None = None
     octets: int = 0
     undecided: int = 0
-    """Frames so late that nobody remembers whether they were there before."""
+    """Frames too late for the window: unknown whether they were received before."""
     ect0: int = 0
     ect1: int = 0
     ce: int = 0
@@ -101,7 +101,7 @@ class ProbesSeen:
     """Gaps between the first and the last number seen here."""
     reordered: int
     rate_bps: dict[str, float]
-    """What they carried: min, mean, max, last."""
+    """Rates that they carried: min, mean, max, last."""
     index: int = 0
     """In the table of probes."""
 
@@ -145,7 +145,7 @@ class InterfaceSeen:
     frames: dict[str, int]
     octets: int
     capture_drops: int | None
-    """What the capture itself lost; None when the file does not say."""
+    """Frames lost by the capture; None when the file does not state it."""
     feedback: dict[int, int]
     pauses: int
     resumes: int
@@ -206,7 +206,7 @@ class CaptureSeen:
     format: str
     frames: int
     damage: str | None
-    """Where and why reading ended before the end."""
+    """Position and cause of damage that ended reading."""
 
 
 @dataclass(frozen=True)
@@ -219,16 +219,16 @@ class Analysis:
     latency: list[HopSeen] = field(default_factory=list)
     cascades: list[Cause] = field(default_factory=list)
     cascades_note: str | None = None
-    """Why cascades could not be told, where they could not."""
+    """Reason why cascades are unknown, where they are."""
     more_flows: int = 0
-    """Frames of flows beyond those that are told apart."""
+    """Frames of flows without a row of their own."""
     more_messages: int = 0
     more_pauses: int = 0
     more_probes: int = 0
     more_lldp: int = 0
     more_stamps: int = 0
-    """CNMs, pause frames, probes, LLDP frames and stamps of senders and flows beyond those that are
-    told apart."""
+    """CNMs, pause frames, probes, LLDP frames and stamps of senders and flows without a row of
+    their own."""
     undrawn_messages: int = 0
     undrawn_spells: int = 0
     undrawn_probes: int = 0
@@ -251,5 +251,5 @@ class Analysis:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
+        """The analysis as plain data, for `--json`."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""The compiled part of the analysis: one pass over the frames of a batch.
+"""Frame accounting: the compiled pass over the frames of a batch.
 
 Frames are dissected and counted one by one, so that nothing is written that is only counted. Flows
 are found in an open hash table; each has counters, a window of sequence numbers and a row of bins
@@ -63,7 +63,7 @@ FLOW_AT = UDP_HEADER + layout.FLOW - layout.PAYLOAD
 LAST = 2**63 - 1
 """No time is later."""
 UNCOUNTED = -1
-"""What stands in the place of a scan's answer while there are records left."""
+"""Answer in place of a scan's while there are records left."""
 FEW = 8
 """Frames that go straight on between two that do not, for these to be taken one by one."""
 
@@ -186,7 +186,7 @@ def meet(  # type: ignore[no-untyped-def]
     said,
     mine,
 ):
-    """Dissect frame `index`, find its flow and tell it, or note a control frame.
+    """Dissect frame `index`, find its flow and return its summary, or note a control frame.
 
     What it takes is what `count_frames` has, `size` 0 where a frame is not dissected. Its headers
     are in the first row of `headers` behind those of the control frames. Of RoCE, `said[mine]` gets
@@ -276,28 +276,29 @@ def count_frames(  # type: ignore[no-untyped-def]
     state,
     end,
 ):
-    """Account for the frames from `begin` on; answers how far it came before the table was full.
+    """Account for the frames from `begin` on; returns the next row when the table is full.
 
     `points_of` int64[n] are rows of `points` POINT, `ethernet` bool[points] says which of them are
     dissected. `headers` HEADERS[n + 1], `words` and `blank` are those of `frame_headers`, `known`
-    those of `familiar`, `pending` those of `expect`. `bins` int64[2, n, flows], a Series' room,
-    takes octets and CE-marked frames of the bin `(time >> shift) - first_bin`; `control`
-    int64[CONTROLS + 1, 2, n] gets the places of control frames in the batch and of their headers in
-    `headers`, and `count[FIRST_CONTROL:]` their numbers; its last row gets the places of LLDP
-    frames, and `count[LLDPS]` theirs. `matched` int64[n, 3] gets a row (time,
+    those of `familiar`, `pending` those of `expect`. `bins` int64[2, n, flows], the
+    room of a Series, takes octets and CE-marked frames of the bin `(time >> shift) - first_bin`;
+    `control` int64[CONTROLS + 1, 2, n] gets the rows of control frames in the batch and of their
+    headers in `headers`, and `count[FIRST_CONTROL:]` their numbers; its last row gets the rows of
+    LLDP frames, and `count[LLDPS]` their number. `matched` int64[n, 3] gets a row (time,
     flow, sequence) for each frame that another point may have seen too, and `count[MATCHED]` their
-    number; it may be empty. `roomy` int64[n] gets the places of frames that may have room for
-    stamps, by `places` and `rooms` of `has_room`, and `count[ROOMS]` their number.
+    number; it may be empty. `roomy` int64[n] gets the rows of frames that may have stamp space,
+    by `places` and `rooms` of `has_room`, and `count[ROOMS]` their number.
 
-    With a `unit` records of pcap are found on the way, as `find_straight` has it; then `offset`,
-    `captured`, `original` and `times` are as long as there may be frames, and are written for those
-    alone that do not go straight on. `state[COUNT]` gets how many records were found, and
-    `state[ANSWER]` what the scan answered; UNCOUNTED where it is not over: then a frame's time is
+    With a `unit`, records of pcap are scanned on the way by `find_straight`; then
+    `offset`, `captured`, `original` and `times` are as long as there may be frames, and are written
+    for those alone that the fast loop leaves. `state[COUNT]` gets the number of records, and
+    `state[ANSWER]` the answer of the scan; UNCOUNTED where it is not over: then a frame's time is
     in no bin, or the table is full.
 
-    Where frames do not go straight on, `told` and `said` int64[m] are scratch: some frames are
-    compared with familiar ones, then the others of them dissected, then all counted. These are as
-    many as `told` holds where hardly any go straight, and a single one where nearly all do.
+    For the frames that the fast loop leaves, `told` and `said` int64[m]
+    are scratch: some frames are compared with the flow cache, then the others dissected, then all
+    counted. Their number is the size of `told` where the fast loop takes hardly any frame, and 1
+    where it takes nearly all.
     """
     reached = begin
     some = 1
@@ -436,7 +437,7 @@ def count_frames(  # type: ignore[no-untyped-def]
 
 @inlined
 def have_bins(times, begin, until, shift, first_bin, bins):  # type: ignore[no-untyped-def]
-    """Whether all times from row `begin` to `until` lie in bins."""
+    """True if all times from row `begin` to `until` lie in bins."""
     for row in range(begin, until):
         bin_ = (times[row] >> shift) - first_bin
         if bin_ < 0 or bin_ >= bins:
@@ -466,9 +467,9 @@ def count_told(  # type: ignore[no-untyped-def]
     told,
     said,
 ):
-    """Account for the frames from `begin` to `until`, of which `told` and `said` tell; the rest
-    is as it is for `count_frames`."""
-    # what points are told by is added up for as long as frames come from the same one
+    """Account for the frames from `begin` to `until` by `told` (summaries) and
+    `said`; other parameters as for `count_frames`."""
+    # the counts of a point are summed up for as long as frames come from the same point
     here = np.int64(-1)
     here_octets, timed, low, high = np.int64(0), np.int64(0), np.int64(LAST), np.int64(NO_TIME)
     first = begin & 0x7FFFFFFF

@@ -1,6 +1,6 @@
-"""Latency of frames that were captured at two points: matched by flow and sequence number.
+"""Latency matching of frames captured at two points, by flow and sequence number.
 
-Frames wait in a table of fixed size for their second sighting; the oldest of a set gives way, so
+Frames wait in a table of fixed size for their second sighting; the oldest of a set is evicted, so
 memory does not depend on the capture's length. What was never matched is only not counted.
 """
 
@@ -53,7 +53,7 @@ def largest() -> np.ndarray:
 
 
 def _exponents() -> np.ndarray:
-    """Of the widths of bins, as powers of two."""
+    """Widths of the bins, as exponents of two."""
     return np.maximum(np.arange(BINS, dtype=np.int64) // FINE - 1, 0)
 
 

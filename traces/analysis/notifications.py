@@ -1,4 +1,4 @@
-"""Congestion notification messages per congestion point: sums over all, and the first million."""
+"""CNM statistics per congestion point: sums over all, and the first million messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traces.analysis.waiting import distinct
 MOST_KEPT = 1 << 20
 """Messages that are kept one by one, for figures and tables."""
 MOST_POINTS = 1 << 12
-"""Congestion points that are told apart; messages of further ones are counted together."""
+"""Congestion points with a row of their own; messages of others are counted together."""
 LEVELS = 64
 """Values of quantised feedback."""
 
@@ -35,7 +35,7 @@ MESSAGE = np.dtype(
 
 @dataclass(frozen=True)
 class CongestionPoint:
-    """By what is in its messages, and where they were seen."""
+    """Congestion point by the fields of its messages, and its capture point."""
 
     point: int
     cpid: int
@@ -96,7 +96,7 @@ class CongestionMessages:
 
     @property
     def others(self) -> int:
-        """Messages of congestion points that are not told apart."""
+        """Messages of congestion points without a row of their own."""
         index = self._index.get(OTHERS)
         return 0 if index is None else int(self.feedback[index].sum())
 

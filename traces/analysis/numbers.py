@@ -1,4 +1,4 @@
-"""Sequence numbers of a flow: a window of them is remembered one by one."""
+"""Sequence number accounting of a flow: a sliding window of received numbers."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""PAUSE and PFC at each point: who was silenced, how long, in which spells.
+"""Pause spells at each point: paused senders, durations, refreshes (PAUSE and PFC).
 
-A sender that hears PAUSE with q quanta is silent for q times 512 bit times from then on; a later
+A sender that receives PAUSE with q quanta is silent for q times 512 bit times from then on; a later
 PAUSE replaces what is left of an earlier one, 0 ends it (802.3 annex 31B, 802.1Qbb). What is
 computed is what the frames command, seen from where they were captured: propagation and the
 sender's reaction time are not in it.
 
 A spell whose quanta ran, and that was neither ended by 0 nor the last one, is followed by a lapse:
-whoever was held could send until it was held again.
+the paused sender could send until it was paused again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLAIN = CLASSES
 """The class of 802.3 PAUSE, which stops all priorities."""
 NS = 10**9
 MOST_LINKS = 1 << 12
-"""Senders that are told apart; pauses of further ones are counted together, without their time."""
+"""Senders with a row of their own; pauses of others are counted together, without their time."""
 MOST_SPELLS = 200_000
 """Spells that are kept one by one; all of them count towards the sums."""
 
@@ -59,7 +59,7 @@ SPELL = np.dtype(
 
 @dataclass(frozen=True)
 class Link:
-    """Where pause frames were seen: a point, who sent them, which way they went there."""
+    """A point, a sender and a direction at which pause frames were seen."""
 
     point: int
     source: int
@@ -90,7 +90,7 @@ def end_spell(state, link, priority, end, storm, spells, count):  # type: ignore
 
 @compiled
 def count_lapse(state, length):  # type: ignore[no-untyped-def]
-    """Whoever was held is held again, so long after the quanta had run."""
+    """Count a pause that begins again this long after its quanta had expired."""
     state["lapses"] += 1
     state["lapsed_ns"] += length
     state["longest_lapse_ns"] = max(state["longest_lapse_ns"], length)
@@ -199,10 +199,10 @@ class Pausing:
 
     @property
     def others(self) -> int:
-        """Pause frames of senders that are not told apart."""
+        """Pause frames of senders without a row of their own."""
         index = self._index.get(OTHERS)
         return 0 if index is None else int(self.states["frames"][index].sum())
 
     def quantum_known(self, link: int) -> bool:
-        """Whether the link's rate is known, and so how long a pause is."""
+        """True if the link's rate, and so the duration of a quantum, is known."""
         return bool(self._quantum_ps[link])

@@ -1,8 +1,8 @@
-"""What was counted of flows whose frames come as expected, and does not stand in their records yet.
+"""Deferred counters: counts of in-order frames that are not in their flow's record yet.
 
 For most frames that is a few numbers, which lie together in one line of a cache; all else that
 records hold follows from them. They are added to a record before anything else happens to its flow,
-and before anybody looks.
+and before the record is read.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def settle(pending, row, flow, seen, points):  # type: ignore[no-untyped-def]
 
 @compiled
 def settle_all(pending, rows, flows, seen, points):  # type: ignore[no-untyped-def]
-    """The same for the first `rows` flows."""
+    """Apply the deferred counts of the first `rows` flows."""
     for row in range(rows):
         settle(pending, row, flows[row], seen, points)
 
 
 @inlined
 def expect(pending, row, flow):  # type: ignore[no-untyped-def]
-    """Write down what comes next as expected, of a flow whose record has just been changed."""
+    """Set the next expected values of a flow whose record has just changed."""
     mine = pending[row]
     mine[BEFORE] = flow["last_ns"] - 1 if flow["first_ns"] != NO_TIME else np.int64(NEVER)
     if flow["kind"] == DATA:

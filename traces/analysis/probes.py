@@ -1,4 +1,4 @@
-"""Probes and echoes of FECN per flow: sums over all, and the first million one by one."""
+"""FECN probe and echo statistics per flow: sums over all, and the first million."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traces.analysis.waiting import distinct
 MOST_KEPT = 1 << 20
 """Probes that are kept one by one, for figures and tables."""
 MOST_PROBED = 1 << 12
-"""Flows that are told apart; probes of further ones are only counted."""
+"""Flows with a row of their own; probes of further flows are only counted."""
 
 PROBE = np.dtype(
     [
@@ -52,7 +52,7 @@ class Probes:
         self.probed: list[Probed] = []
         self.sums = np.zeros(0, SUMS)
         self.others = 0
-        """Probes of flows that are not told apart."""
+        """Probes of flows without a row of their own."""
         self._index: dict[Probed, int] = {}
         self._kept: list[np.ndarray] = []
         self._room = MOST_KEPT
@@ -96,7 +96,7 @@ class Probes:
             self._room -= count
 
     def _row(self, probed: Probed) -> int:
-        """Its row; -1 where there are too many."""
+        """Row of a flow; -1 where there are too many."""
         if probed not in self._index:
             if len(self.probed) >= MOST_PROBED:
                 return -1
@@ -110,7 +110,7 @@ class Probes:
 
     @property
     def undrawn(self) -> int:
-        """Probes of flows that are told apart that are not kept one by one."""
+        """Probes of flows with a row of their own that are not stored one by one."""
         return int(self.sums["count"].sum()) - sum(len(rows) for rows in self._kept)
 
     def kept(self) -> np.ndarray:

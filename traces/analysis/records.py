@@ -1,4 +1,4 @@
-"""What the analysis keeps of flows and points, and how it numbers what it counts."""
+"""Record types of flows and points, and the indices of their counters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SORTS = tuple(SORT_OF.get(kind, -1) for kind in Kind)
 STAMPED = tuple(kind in (Kind.DATA, Kind.ACK, Kind.SACK) for kind in Kind)
 """By kind: those among which are types with room for stamps."""
 ROWS, MOST_ROWS, MATCHED, ROOMS, LLDPS, OVERFLOWN, FIRST_CONTROL = range(7)
-"""What `count` holds."""
+"""Indices of `count`."""
 
 WORDS = 9
 """int64 words of a flow's key."""

@@ -1,4 +1,4 @@
-"""Whether a frame may have room for stamps: by one octet of it, whatever its type is."""
+"""Stamp space test of a frame: by one octet, independent of the frame type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def word_with(places: np.ndarray) -> np.ndarray:
 
 @inlined
 def has_room(octets, at, size, places, word):  # type: ignore[no-untyped-def]
-    """Whether one of the octets `places` int64[..] of a frame is captured and not 0: 0 or 1.
+    """1 if one of the octets `places` int64[..] of a frame is captured and not 0, else 0.
 
     `word` is their `word_with`, by which all are looked at at once where all were captured.
     """

@@ -1,4 +1,4 @@
-"""Sums over a time whose length nobody knows before: bins that widen as the capture goes on."""
+"""Time bins for sums over a span of unknown length: bins widen as the capture goes on."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class Series:
 
     @property
     def values(self) -> np.ndarray:
-        """Of the bins, int64[layers, rows, bins]: a view of `room`."""
+        """Values of the bins, int64[layers, rows, bins]: a view of `room`."""
         return self.room.swapaxes(1, 2)
 
     @property
     def begun(self) -> bool:
-        """Whether there are bins for any time."""
+        """True if there are bins for any time."""
         return self._span is not None
 
     @property
     def width_ns(self) -> int:
-        """Of a bin."""
+        """Width of a bin."""
         return 1 << self.shift
 
     def cover(self, low_ns: int, high_ns: int, rows: int) -> None:
-        """Make place for times from `low_ns` to `high_ns`, beside those that were before.
+        """Extend the bins to times from `low_ns` to `high_ns`, those before included.
 
         Only the first `rows` rows are in use so far.
         """

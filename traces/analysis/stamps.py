@@ -1,4 +1,4 @@
-"""Stamps of hops, by the port that wrote them: sums over all of a capture.
+"""Hop stamp statistics by the port that wrote the stamps: sums over a capture.
 
 Few captures have any. Which frames have room is seen by one octet of each, where those are counted
 anyway (`kernel.count_frames`); only these are held against the types that carry stamps.
@@ -27,7 +27,7 @@ from traces.analysis.waiting import distinct
 from traces.capture import Batch
 
 MOST_STAMPING = 1 << 12
-"""Ports that are told apart, over all points and both ways; stamps of further ones are counted."""
+"""Ports with a row of their own, over all points and both ways; of others stamps are counted."""
 SUMS = np.dtype(
     [
         ("count", np.int64),
@@ -58,7 +58,7 @@ class Stamped:
         self.ports: list[Stamping] = []
         self.sums = np.zeros(0, SUMS)
         self.others = 0
-        """Stamps of ports that are not told apart."""
+        """Stamps of ports without a row of their own."""
         self._index: dict[Stamping, int] = {}
         self._rooms = Rooms()
         self.places = self._rooms.places
@@ -91,7 +91,7 @@ class Stamped:
         np.maximum.at(sums["place_high"], where, place)
 
     def _row(self, port: Stamping) -> int:
-        """Its row; -1 where there are too many."""
+        """Row of a port; -1 where there are too many."""
         if port not in self._index:
             if len(self.ports) >= MOST_STAMPING:
                 return -1
@@ -120,7 +120,8 @@ class Rooms:
         return np.unique(self._types[0])
 
     def rows(self, batch: Batch, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of `seen` those captured whole: which of `kinds` they are, and the row, int64[n] each."""
+        """The rows of `seen` that were captured in full: their index in `kinds`, and the row,
+        int64[n] each."""
         which, rows = np.empty((2, len(seen) * len(self.kinds)), np.int64)
         frames = (batch.octets, batch.offset, batch.captured)
         count = _with_room(*frames, seen, *self._types, which, rows)
@@ -153,7 +154,7 @@ def _with_room(octets, offset, captured, seen, stamps, needs, mask, template, wh
 
 
 def stamps_at(batch: Batch, kind: int, rows: np.ndarray, hop: int) -> tuple[np.ndarray, np.ndarray]:
-    """Those of `rows` that have a stamp of hop 0, 1 .., and its words, int64[n, WORDS]."""
+    """The rows of `rows` with a stamp of hop 0, 1 .., and its words, int64[n, WORDS]."""
     begin = batch.offset[rows] + type_table()[kind].stamps
     there = np.minimum(batch.octets[begin], batch.octets[begin + 1]) > hop
     first = begin[there] + HEAD_OCTETS + hop * STAMP_OCTETS
@@ -163,5 +164,5 @@ def stamps_at(batch: Batch, kind: int, rows: np.ndarray, hop: int) -> tuple[np.n
 
 
 def rate_bps(sums: np.void) -> int:
-    """The rate that a port said last."""
+    """The rate in the last stamp of a port."""
     return int(sums["rate"]) * KILO

@@ -1,4 +1,4 @@
-"""The loops that most frames take: they look familiar, and their numbers and times go on.
+"""Fast loops for in-order frames of cached flows, which are counted without dissection.
 
 What is not as expected of a frame is left to others, who begin with it; nothing of it was counted.
 There is a loop for frames whose records have been found, and one that finds them on the way.
@@ -43,8 +43,8 @@ def last_place(octets, rooms):  # type: ignore[no-untyped-def]
 def is_expected(  # type: ignore[no-untyped-def]
     e, octets, at, size, time, length, known, pending, bins, shift, first_bin, places, rooms
 ):
-    """Whether a frame that looks like the entry at `e` has no room for stamps, a bin of its time,
-    and the time and the number that go on with its flow's; if so it is counted."""
+    """Count a frame that matches the entry at `e` if it has no stamp space, a bin for its time, and
+    the flow's next time and number; returns whether it was counted."""
     told = known[e + TOLD]
     row = told & ROW
     roomy = big64(octets, at + rooms[0]) & rooms[1]  # or what lies behind the frame is not 0
@@ -130,8 +130,8 @@ def go_straight(  # type: ignore[no-untyped-def]
 def find_straight(  # type: ignore[no-untyped-def]
     begin, most, octets, state, end, unit, known, pending, bins, shift, first_bin, places, rooms
 ):
-    """The same for the records of pcap from `state[POSITION]` on, which is written back: all of the
-    first point. The frames are those from `begin` on; `most` bounds their numbers.
+    """`go_straight` for records of pcap from `state[POSITION]` on, which is updated: all
+    of the first point. The frames are those from `begin` on; `most` bounds their numbers.
     """
     stay_apart()
     last = min(last_place(octets, rooms), end)

@@ -1,4 +1,4 @@
-"""From what a pass has collected to what is told: `traces.analysis.found`."""
+"""Summary of a pass: converts its tables to `traces.analysis.found`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traces.dissect import KINDS, Kind
 
 NS = 10**9
 ALWAYS = (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.OTHER)
-"""Kinds whose count is told even when it is 0."""
+"""Kinds whose count is reported even when it is 0."""
 
 
 def jain(amounts: list[int]) -> float | None:
@@ -41,7 +41,7 @@ class Here:
 
 
 def by_point(collected: Collected) -> dict[int, Here]:
-    """What belongs to each point; looked up once, because there may be many points."""
+    """Rows of each point; looked up once, because there may be many points."""
     found: dict[int, Here] = defaultdict(Here)
     table = collected.flows.flows[: len(collected.flows)]
     for row in np.flatnonzero(table["frames"]).tolist():
@@ -115,7 +115,7 @@ def interface_seen(
 
 
 def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
-    """What was found, and the spells of pause (SPELL[n])."""
+    """The analysis, and the pause spells (SPELL[n])."""
     names = point_names(collected)
     points = collected.flows.points
     ends = {

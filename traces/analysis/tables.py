@@ -1,4 +1,4 @@
-"""The tables behind an analysis, as Arrow tables: times in ns since 1970, everything whole."""
+"""Arrow tables of an analysis: times in ns since 1970, all rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An analysis as tables for a terminal."""
+"""Terminal tables of an analysis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchestrator.terminal.show import quantity, table
 from traces.analysis.found import Analysis, FlowSeen, InterfaceSeen, PauseSeen
 
 MOST_ROWS = 40
-"""Rows of a table; what is left out is told, and all is in --json."""
+"""Rows of a table; omitted rows are counted in a note, and all are in --json."""
 ETHERNET = 1
 TLVS = {
     "cn": "congestion notification",
@@ -45,7 +45,7 @@ def show(analysis: Analysis, console: Console) -> None:
         (analysis.more_stamps, "stamps of further ports"),
     ):
         if count:
-            console.print(Text(f"{count} {what} are not told apart"))
+            console.print(Text(f"{count} {what} are counted without details"))
     for line in analysis.left_out():
         console.print(Text(line))
 
@@ -57,7 +57,7 @@ def _lines(interface: InterfaceSeen) -> list[str]:
     if interface.linktype != ETHERNET:
         lines.append(f"link type {interface.linktype}: only Ethernet (1) is dissected")
     if interface.capture_drops is None:
-        lines.append("the file does not say whether the capture lost frames")
+        lines.append("the file does not state whether the capture lost frames")
     elif interface.capture_drops:
         lines.append(f"the capture lost {interface.capture_drops} frames: gaps may be its own")
     if interface.feedback:

@@ -1,4 +1,4 @@
-"""What is told of a frame, in one int64: the flow's row, ECN, what it is, where its payload is.
+"""Frame summary packed in one int64: the flow's row, ECN, kind, offset of the payload.
 
 From bit 0 on: the row (32 bits), the ECN code point (2), whether it has a number of TCP (1),
 whether it may have room for stamps (1), the kind (5), and where the transport header begins (20).
@@ -10,7 +10,7 @@ from __future__ import annotations
 from orchestrator.engine.jit import inlined
 
 STRANGE = -1
-"""Not told yet: the frame has to be dissected."""
+"""No summary yet: the frame has to be dissected."""
 FULL = -2
 """The table of flows has to grow first."""
 CONTROL = -3
@@ -23,11 +23,11 @@ PLACES = (1 << 20) - 1
 
 @inlined
 def flow_told(row, kind):  # type: ignore[no-untyped-def]
-    """What all frames of a flow have."""
+    """Fields that all frames of a flow share."""
     return row | (kind << KIND_AT)
 
 
 @inlined
 def frame_told(flow, ecn, tcp, room, place):  # type: ignore[no-untyped-def]
-    """What one frame of it has; `tcp` and `room` are 0 or 1, `place` is counted from its begin."""
+    """Add the fields of one frame; `tcp` and `room` are 0 or 1, `place` counts from its begin."""
     return flow | (ecn << ECN_AT) | (tcp << TCP_AT) | (room << ROOM_AT) | (place << PLACE_AT)

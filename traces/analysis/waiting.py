@@ -1,4 +1,4 @@
-"""Control frames come a few at a time; they are handled many at a time, which costs less."""
+"""Batching of control frames: records are collected and handled many at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ENOUGH = 1 << 13
 
 
 class Waiting:
-    """Records of control frames, put by until there are enough of them to be worth a call."""
+    """Control-frame records, buffered until there are enough of them to be worth a call."""
 
     def __init__(self, kind: np.dtype) -> None:
         self.count = 0
@@ -29,7 +29,7 @@ class Waiting:
         self.count = end
 
     def take(self) -> np.ndarray:
-        """Everything so far; valid until the next `add`."""
+        """All buffered records; valid until the next `add`."""
         count, self.count = self.count, 0
         return self._records[:count]
 

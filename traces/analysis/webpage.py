@@ -42,7 +42,7 @@ def webpage(analysis: Analysis, figures: Iterable[tuple[str, Figure]]) -> str:
 
 
 def _tables(analysis: Analysis) -> str:
-    """What the terminal shows."""
+    """The terminal's tables as HTML."""
     console = Console(
         file=io.StringIO(), record=True, width=WIDTH, highlight=False, color_system=None
     )

@@ -1,4 +1,4 @@
-"""Capsules: a run or a sweep as one file that says of itself whether it holds, elsewhere too.
+"""Capsules: a run or a sweep as one file that others can verify.
 
     packing.pack(Path("runs/quickstart/…"), Path("quickstart.zip"))
     found = verifying.verify(Path("quickstart.zip"))

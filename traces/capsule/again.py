@@ -1,4 +1,4 @@
-"""Running a capsule's plan again here: as this machine would run any plan of somebody else."""
+"""Re-run of a capsule's plan on this machine, with the checks of any foreign plan."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class How:
-    """How it is run again. `out`: where what comes of it is kept; None: nothing is."""
+    """Options of a re-run. `out`: folder for its results; None: results are discarded."""
 
     out: Path | None = None
     programs: bool = False
@@ -72,7 +72,7 @@ def run_again(
 def seeds_again(
     plan: Plan, seeds: list[int], how: How, say: Say, progress: Report, pace: float | None
 ) -> list[Found]:
-    """What each seed came to. Raises RunFailed where it cannot be had here."""
+    """Result of each seed. Raises RunFailed if the plan cannot be run here."""
 
     def elsewhere(point: Point) -> Row:
         done = run(plan, seed=point.seed, out=None, report=False, pace=pace, programs=how.programs)
@@ -89,7 +89,7 @@ def seeds_again(
 def kept_seeds(
     plan: Plan, found: list[Found], result: dict[str, Any], out: Path | None
 ) -> Path | None:
-    """The folder of what seeds came to here, where one is wanted."""
+    """Folder of the re-run seeds' results, if one is wanted."""
     if out is None:
         return None
     seeds = [one.point.seed for one in found]
@@ -100,11 +100,11 @@ def kept_seeds(
 
 def _invalid(result: dict[str, Any]) -> RunFailed:
     reasons = "; ".join(result["fidelity"].get("reasons", []))
-    return RunFailed(f"the run here is invalid, so nothing can be said of figures: {reasons}")
+    return RunFailed(f"the run here is invalid, so no value can be compared: {reasons}")
 
 
 def sweep_of(plan: Plan, seeds: list[int]) -> Sweep:
-    """What is to be swept. Raises BadInput."""
+    """The sweep that the plan defines. Raises BadInput."""
     with _here():
         return Sweep.of(plan, Wishes(seeds=",".join(f"{one}..{one}" for one in seeds)))
 
@@ -175,7 +175,7 @@ def _only_these(resolved: ResolvedPlan, known: set[str], source: str) -> None:
 
 @contextlib.contextmanager
 def _here() -> Iterator[None]:
-    """What is refused here could not be run here: no fault of the capsule."""
+    """Turn a refusal of this machine into RunFailed: no fault of the capsule."""
     try:
         yield
     except Refused as error:

@@ -1,8 +1,8 @@
-"""When a figure of a capsule and the one that was found here count as the same.
+"""Tolerances by which a capsule's values and re-run values count as equal.
 
 Exactly, where nothing disturbs a run (`simulated`). In real time by the rule of `compare`: mean
 queues and utilisations of ports decide, and whether expectations are met. Where there are several
-seeds in real time, by how these spread (`spread`). Or all to within a share that somebody stated.
+seeds in real time, by how these spread (`spread`). Or all to within a stated share.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ SPREAD_TEXT = (
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far apart figures may be. `share` is of the larger one, for `relative`."""
+    """Accepted difference of values. `share` is of the larger one, for `relative`."""
 
     kind: Literal["exact", "compare", "relative", "spread"]
     share: float = 0.0
 
     @classmethod
     def of(cls, target: str, share: float | None, seeds: bool = False) -> Tolerance:
-        """What was stated, else what the target can hold; `seeds`: there are several of them."""
+        """The stated tolerance, else the target's default; `seeds`: there are several of them."""
         if share is not None:
             return cls("relative", share)
         if target == "simulated":
@@ -40,7 +40,7 @@ class Tolerance:
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The tolerance as text."""
         if self.kind == EXACT:
             return "exactly"
         if self.kind == RELATIVE:
@@ -48,7 +48,7 @@ class Tolerance:
         return SPREAD_TEXT if self.kind == SPREAD else rule.TEXT
 
     def numbers(self, packed: Number, here: Number) -> bool:
-        """Whether two numbers are the same, by `exact` or `relative`."""
+        """True if two numbers are equal, by `exact` or `relative`."""
         if packed is None or here is None:
             return packed is here
         if self.kind == RELATIVE:
@@ -56,7 +56,7 @@ class Tolerance:
         return packed == here
 
     def metric(self, name: str, packed: Number, here: Number, decides: bool) -> bool | None:
-        """Whether a metric holds; None where it is not judged. `decides`: by `compare` it may."""
+        """True if a metric holds; None where it is not judged. `decides`: by `compare` it may."""
         if self.kind != COMPARE:
             return self.numbers(packed, here)
         if not decides or name not in rule.RULES:
@@ -66,7 +66,7 @@ class Tolerance:
         return rule.RULES[name]([packed, here])
 
     def expectation(self, packed: dict[str, Any], here: dict[str, Any]) -> bool:
-        """The same band, as met as before, and by `exact` and `relative` the same value."""
+        """Same band and same outcome; by `exact` and `relative` also the same value."""
         bands = all(packed.get(key) == here.get(key) for key in ("min", "max", "of_seeds"))
         open_ = packed.get("uncertain") or here.get("uncertain")
         judged = bool(open_ and self.kind != EXACT) or packed["met"] == here["met"]
@@ -75,6 +75,7 @@ class Tolerance:
 
 
 def decides(metrics: dict[str, Any], phase: str, entity: str) -> bool:
-    """By `compare`: ports with a queue, in the phases, and in the whole run if there are none."""
+    """True if `compare` judges the metric: ports with a queue, in the phases, and in the whole run
+    if there are none."""
     phases = set(metrics) - {WHOLE_RUN}
     return (phase in phases or not phases) and rule.QUEUE in metrics[phase].get(entity, {})

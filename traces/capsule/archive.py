@@ -1,8 +1,8 @@
-"""A capsule that anybody may have made, opened without trusting it. Everything raises BadInput.
+"""Reader of untrusted capsule archives (ZIP) with size limits. All errors are BadInput.
 
 Before anything is unpacked: that there are not too many files, that their names lead nowhere, that
 none is a link, that they do not say they are far larger than the capsule. What is unpacked is
-bounded by what was said.
+bounded by the stated sizes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ END_OF_64 = b"PK\x06\x07"
 PER_FILE = 1 << 10
 """Octets of the central directory for one file, more than its name may have."""
 NARROW, SPARE = 200, 2**26
-"""What is packed may be so many times larger than the capsule, and this much at any rate."""
+"""Largest ratio of unpacked to packed size, and the size that is accepted at any ratio."""
 CHUNK = 1 << 20
 LONGEST = 255
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -118,7 +118,7 @@ def opened(path: Path) -> Iterator[Archive]:
 
 
 def _look_at_end(path: Path) -> None:
-    """How many files there are is said at the end: whoever says more than that is not read."""
+    """Check the ZIP end record: it states the number of files; more entries are rejected."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(size - END.size - (1 << 16) - 20, 0))

@@ -1,4 +1,4 @@
-"""Why figures may differ: what is not the same in a capsule's files, its record, and here."""
+"""Causes of differing values: changes in a capsule's files, its record, or this environment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIGEST = re.compile(r"[0-9a-f]{40,64}")
 
 @dataclass(frozen=True)
 class Cause:
-    """What differs, in a sentence. `altered`: the capsule contradicts itself."""
+    """A difference, as a sentence. `altered`: the capsule contradicts itself."""
 
     kind: str
     text: str
@@ -30,7 +30,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Said:
-    """What the files of a capsule say, beside its record."""
+    """Contents of a capsule's files, to be compared with its record."""
 
     plan: dict[str, Any]
     manifest: dict[str, Any]
@@ -90,7 +90,7 @@ def _files(record: Record, wrong: Mapping[str, str]) -> Iterator[Cause]:
 
 
 def _elsewhere(record: Record, here: dict[str, Any]) -> Iterator[Cause]:
-    """What it ran with, and what this is."""
+    """Differences between the recorded environment and this one."""
     packed = {key: record.environment.get(key) for key in VERSIONS}
     same = packed["sources"] == here["sources"]
     for key, value in flat(packed).items():

@@ -68,7 +68,9 @@ def pack(
 
 
 def verify(
-    capsule: Annotated[Path, typer.Argument(metavar="CAPSULE", help="What `tailback pack` made.")],
+    capsule: Annotated[
+        Path, typer.Argument(metavar="CAPSULE", help="A capsule of `tailback pack`.")
+    ],
     tolerance: Annotated[
         str | None,
         typer.Option(

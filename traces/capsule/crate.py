@@ -1,4 +1,4 @@
-"""ro-crate-metadata.json: what a capsule is, for programs that know nothing of tailback.
+"""RO-Crate metadata of a capsule (ro-crate-metadata.json), for programs other than tailback.
 
 Written by hand after RO-Crate 1.2 (https://w3id.org/ro/crate/1.2): a graph of a data set, its files
 and the action that made them. The library `rocrate` needs an HTTP client, a template engine and a
@@ -15,10 +15,10 @@ from traces.capsule.record import Record
 
 SPEC = "https://w3id.org/ro/crate/1.2"
 MEANS = {
-    RECORD: "what was packed: plan, seeds, versions, machine, packages",
+    RECORD: "record of the packing: plan, seeds, versions, machine, packages",
     HASHES: "SHA-256 of every file",
     DATA + "plan.toml": "the plan, every default written out",
-    DATA + "sweep.toml": "the plan with what is varied",
+    DATA + "sweep.toml": "the plan with the varied parameters",
     DATA + "result.json": "metrics, expectations, fidelity, verdict",
     DATA + "seeds.json": "expectations over the seeds, verdict",
     DATA + "sweep.json": "axes, seeds, units of the columns",

@@ -1,4 +1,4 @@
-"""The figures of a capsule beside those that were found here, one by one."""
+"""Comparison of a capsule's values with re-run values, one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT = 200
 
 @dataclass(frozen=True)
 class Figure:
-    """One of them; `holds` is None where the tolerance does not judge it."""
+    """A compared value; `holds` is None where the tolerance does not judge it."""
 
     kind: str
     name: str
@@ -24,11 +24,11 @@ class Figure:
     holds: bool | None
     unit: str = ""
     within: float | None = None
-    """How far both may be apart, where that is known by how seeds spread."""
+    """Accepted difference, where the spread of seeds is known."""
 
 
 class Count:
-    """How many figures hold, and which do not."""
+    """Number of values that hold, and the values that differ."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, dict[str, int]] = {}
@@ -60,11 +60,11 @@ class Count:
 
     @property
     def all_hold(self) -> bool:
-        """Whether none differs."""
+        """True if no value differs."""
         return not any(of["differ"] for of in self.kinds.values())
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """The counts as plain data, for `--json`."""
         return {
             "figures": self.kinds,
             "differ": [asdict(one) for one in self.differ],

@@ -1,17 +1,17 @@
-"""What lies where in a capsule."""
+"""File names and size limits of a capsule."""
 
 from __future__ import annotations
 
 FORMAT = 1
 RECORD = "capsule.json"
-"""What was packed: the plan, seeds, versions, so that a later change of the rest shows."""
+"""Record of the packing: the plan, seeds, versions, so that a later change of the rest shows."""
 CRATE = "ro-crate-metadata.json"
 HASHES = "manifest-sha256.txt"
 """Of every other file, as `sha256sum --check` reads it."""
 DATA = "data/"
 """The folder of the run, of its seeds, or of the sweep."""
 FILES = "files/"
-"""What the plan names: distributions of sizes and the like."""
+"""Files that the plan names: distributions of sizes and the like."""
 RUN, SEEDS, SWEEP = "run", "seeds", "sweep"
 PLAN_OF = {RUN: "plan.toml", SEEDS: "plan.toml", SWEEP: "sweep.toml"}
 RESULT_OF = {RUN: "result.json", SEEDS: "seeds.json", SWEEP: "sweep.json"}

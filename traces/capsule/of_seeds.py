@@ -1,4 +1,4 @@
-"""The capsule of a run with several seeds, verified; and that of one run by several seeds here."""
+"""Verification of runs with several seeds, and of one run by several seeds here."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _ROWS = TypeAdapter(list[Row])
 
 @dataclass(frozen=True)
 class Seeds:
-    """What several seeds came to: seeds.json, and a row of numbers for each."""
+    """Results of several seeds: seeds.json, and a row of numbers for each."""
 
     result: dict[str, Any]
     tables: Tables
 
 
 def packed_seeds(archive: Archive, told: dict[str, Any], count: int) -> Seeds:
-    """Those of a capsule. Raises BadInput."""
+    """Seed results in a capsule. Raises BadInput."""
     try:
         rows = [row.model_dump() for row in _ROWS.validate_python(told.get("expectations"))]
     except ValidationError as error:
@@ -89,7 +89,7 @@ def seeds_here(
     progress: Report,
     pace: float | None,
 ) -> tuple[Seeds, Path | None]:
-    """The same of here, and the folder where one is wanted. Raises RunFailed."""
+    """Re-run seed results, and the folder where one is wanted. Raises RunFailed."""
     found = again.seeds_again(plan, seeds, how, say, progress, pace)
     result = judge_seeds(plan, found)
     with tempfile.TemporaryDirectory(prefix="tailback-") as temporary:
@@ -115,7 +115,7 @@ def of_seeds(packed: Seeds, here: Seeds, tolerance: Tolerance) -> Count:
 
 
 def as_one_seed(plan: Plan, result: dict[str, Any]) -> Seeds:
-    """A run of one seed as if it were several, to stand beside them."""
+    """A run of one seed in the form of several, for comparison with them."""
     numbers = Flat(wanted_by([], plan, "--metric")).of(result)
     columns = {name: pa.array([value], pa.float64()) for name, value in numbers.items()}
     rows = [

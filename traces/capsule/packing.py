@@ -1,4 +1,4 @@
-"""`tailback pack`: the folder of a run, of its seeds, or of a sweep becomes one file.
+"""Packs the folder of a run, of its seeds, or of a sweep into one capsule (`tailback pack`).
 
 The same folder gives the same file, octet by octet, on the same installation: names are in order
 and times are those of ZIP's beginning.
@@ -53,7 +53,7 @@ CAPTURES = "captures/"
 
 @dataclass(frozen=True)
 class Packed:
-    """What was made."""
+    """The packed capsule."""
 
     path: Path
     sha256: str
@@ -94,14 +94,14 @@ def pack(folder: Path, out: Path, captures: bool = True) -> Packed:
 
 
 def kind_of(folder: Path) -> Kind:
-    """What a folder is of."""
+    """Kind of a folder: run, seeds or sweep."""
     if (folder / "sweep.json").is_file():
         return "sweep"
     return "seeds" if (folder / "seeds.json").is_file() else "run"
 
 
 def _facts(folder: Path, kind: str) -> dict[str, Any]:
-    """What the result says of what was run, checked."""
+    """Facts of the result about its run, checked."""
     if kind == RUN:
         found = load(folder).result  # all of it: what cannot be read is not handed on
         return {"seeds": [found.seed], **found.model_dump(include={"plan", "target", "title"})}

@@ -1,4 +1,4 @@
-"""capsule.json: what was packed, so that a later change of anything else shows and can be named."""
+"""Record of a capsule (capsule.json): contents at packing, by which later changes are named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENVIRONMENT = (*VERSIONS, "machine")
 
 
 class Record(BaseModel):
-    """What was packed."""
+    """Contents of a capsule at packing."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -36,7 +36,7 @@ class Record(BaseModel):
     plan: dict[str, Any]
     """The tables of the plan that is run again."""
     environment: dict[str, Any]
-    """Versions, digest of the sources and machine, as the manifest said when it was packed."""
+    """Versions, digest of the sources and machine, from the manifest at packing."""
     plugins: dict[str, str]
     """`kind name` of each algorithm that the plan uses -> the distribution it came from."""
     files: dict[str, str] = {}
@@ -67,7 +67,7 @@ def environment_of(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def environment_here() -> dict[str, Any]:
-    """The same of this installation."""
+    """The environment of this installation."""
     found = manifests.build("", "", 0, "") | {"sources": digest_of(Registry.load())}
     return environment_of(found)
 
@@ -88,6 +88,6 @@ def plugins_of(resolved: ResolvedPlan) -> dict[str, str]:
 
 
 def missing(plugins: dict[str, str]) -> list[str]:
-    """Which of them are not installed here, in words."""
+    """Packages of a plan's plugins that are not installed here, as text."""
     known = {f"{one.kind} {one.name}" for one in Registry.load().algorithms}
     return [f"{name} (of {origin})" for name, origin in plugins.items() if name not in known]

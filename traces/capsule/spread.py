@@ -1,6 +1,6 @@
-"""Figures of several seeds on real frames: alike where their means are, for how seeds spread.
+"""Comparison of seed means on real frames, against the spread of the seeds.
 
-No two runs on real frames are alike to the digit. The seeds of both sides tell how far runs of one
+No two runs on real frames are equal to the digit. The seeds of both sides show how far runs of a
 plan lie apart; by that their means are compared (Student's t, one variance for both sides). With
 many figures some would differ by chance, so all of them together do in one of 100 verifications.
 """
@@ -22,7 +22,7 @@ Seed = Mapping[str, float]
 
 
 def of_spread(packed: Sequence[Seed], here: Sequence[Seed], units: Mapping[str, str]) -> Count:
-    """Every number that either side has."""
+    """Comparison of every number that either side has."""
     names = list(dict.fromkeys(name for seed in (*packed, *here) for name in seed))
     count = Count()
     for figure in _figures(names, packed, here, units):
@@ -50,7 +50,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _alike(name: str, means: Sequence[float], room: float | None) -> bool | None:
-    """Whether two means are the same; None where nothing tells."""
+    """True if two means are equal; None if there is no evidence."""
     metric = parts_of(name)[0]
     if means[0] == means[1] or (metric in rule.RULES and rule.RULES[metric](means)):
         return True
@@ -60,9 +60,9 @@ def _alike(name: str, means: Sequence[float], room: float | None) -> bool | None
 
 
 def within(one: Sequence[float], other: Sequence[float], level: float) -> float | None:
-    """How far the means of two samples of one distribution lie apart at most, at a level; None
-    where neither tells how it spreads: a few seeds of which a metric has one value alone (a queue
-    of whole frames, say) do not say that a single run beside them had no other."""
+    """Largest distance of the means of two samples of one distribution, at a level; None where
+    neither shows its spread: a few seeds of which a metric has one value alone (a queue of whole
+    frames, say) do not say that a single run beside them had no other."""
     from scipy.special import stdtrit
 
     freedom = len(one) + len(other) - 2
@@ -81,8 +81,8 @@ def _squares(values: Sequence[float]) -> float:
 
 
 def same_expectation(packed: dict[str, Any], here: dict[str, Any]) -> bool:
-    """The same band, and judged the same; open where an error bar holds a bound, and where seeds
-    of one side do not agree with each other."""
+    """Same band and same outcome; None where an error bar holds a bound, and where seeds of one
+    side do not agree with each other."""
     bands = all(packed.get(key) == here.get(key) for key in ("min", "max", "of_seeds"))
     open_ = any(row.get("uncertain") or 0 < row["met_in"] < row["count"] for row in (packed, here))
     return bands and (open_ or packed["met"] == here["met"])

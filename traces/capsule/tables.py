@@ -1,4 +1,4 @@
-"""The tables of a sweep in a capsule beside those that were made here, number by number."""
+"""Comparison of a sweep's tables in a capsule with re-run tables, number by number."""
 
 from __future__ import annotations
 

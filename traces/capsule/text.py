@@ -1,4 +1,4 @@
-"""What `tailback verify` prints."""
+"""Terminal output of `tailback verify`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def show_verified(found: Verified) -> None:
     if found.folder is not None:
         lines.append(("folder", Text(str(found.folder))))
     for label, text in lines:
-        shown = Text(plain(text.plain), text.style)  # a stranger's file says some of it
+        shown = Text(plain(text.plain), text.style)  # some of it is from an untrusted file
         out.print(Text(f"{label:<13}").append_text(shown), soft_wrap=True)
 
 

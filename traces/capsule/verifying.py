@@ -1,4 +1,4 @@
-"""`tailback verify`: a capsule's hashes reckoned anew, its plan run again, its figures compared."""
+"""Verification of a capsule: hashes, a re-run of its plan, comparison of values."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ OTHERWISE = "with the plan and seed as they were packed, figures differ as well"
 
 
 def _mute(text: str) -> None:
-    """Says nothing."""
+    """Discard a progress message."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What came of it."""
+    """Result of a verification."""
 
     capsule: Path
     sha256: str
@@ -61,16 +61,16 @@ class Verified:
     count: Count
     causes: list[Cause]
     tried: str
-    """What running the plan as it was packed came to, where the capsule has another."""
+    """Result of the plan as it was packed, where the capsule has another."""
     folder: Path | None
 
     @property
     def holds(self) -> bool:
-        """Every file is as it was packed, and every figure that is judged holds."""
+        """True if every file is as it was packed, and every judged value holds."""
         return not self.wrong and self.count.all_hold
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """The result as plain data, for `--json`."""
         return {
             "tailback": FORMAT,
             "capsule": str(self.capsule),
@@ -96,7 +96,7 @@ def verify(
     progress: Report = silent,
     say: Callable[[str], None] = _mute,
 ) -> Verified:
-    """Whether a capsule holds here. `share`: how far figures may be apart, of the larger one.
+    """Verify a capsule on this machine. `share`: accepted relative difference, of the larger one.
 
     Raises BadInput for what is no capsule, RunFailed for one that cannot be run here.
     """
@@ -168,7 +168,7 @@ def _of_run(
 
 
 def _frozen(frozen: dict[str, Any], record: Record, data: dict[str, Any]) -> Figure:
-    """Whether the plan expects what was frozen before it ran, as its manifest says."""
+    """Compare the plan's expectations with those its manifest froze before the run."""
     said, found = str(frozen.get("expectations")), digest_of_expected(data)
     name = f"expectations at {str(frozen.get('at'))[:40]}"
     return Figure("frozen", name, said, found, said == found or bool(frozen.get("changed")))
@@ -183,7 +183,7 @@ def _changed_plan(count: Count, data: dict[str, Any], record: Record) -> bool:
 
 
 def _as_packed(archive: Archive, record: Record, how: again.How, beside: Beside) -> str:
-    """What the plan of the record comes to: whether the change of it is the cause."""
+    """Run the record's plan: is the change of the plan the cause?"""
     try:
         with again.planned(archive, record, write(record.plan), "capsule.json: plan") as plan:
             count, _ = beside(plan, replace(how, out=None))
@@ -249,7 +249,7 @@ def _of_sweep(
         with again.planned(archive, record, text, name) as plan:
             sweep = again.sweep_of(plan, seeds)
             room = sweep.most, len(sweep.places), str(archive.path)
-            theirs = read_tables(packed, *room)  # what is none is told before anything is run
+            theirs = read_tables(packed, *room)  # bad tables are refused before anything is run
             folder = again.sweep_again(sweep, how, here, say, progress)
         count = compare_tables(theirs, read_tables(here, *room), tolerance)
     data = parse(f"{archive.path}: {name}", text)

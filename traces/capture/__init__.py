@@ -1,4 +1,4 @@
-"""Reading captures of any origin: pcap and pcapng, plain or compressed, in bounded memory.
+"""Readers of captures of any origin: pcap and pcapng, plain or compressed, in bounded memory.
 
 `open_capture` gives batches of frames as arrays over a buffer, `frames` one frame after another.
 Times are whole nanoseconds since 1970. Damage ends the reading and is named with its offset.

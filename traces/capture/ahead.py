@@ -1,4 +1,4 @@
-"""Batches that a thread reads and scans while the last one is looked at: one file on two cores."""
+"""Read-ahead of batches in a thread while the last one is processed: one file on two cores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def available() -> int:
 
 
 def one_core(stream: CaptureStream, cores: int | None = None) -> bool:
-    """Whether a stream is read on the core that looks at it: there is no other one, or no more to
+    """True if a stream is read on the core that processes it: there is no other core, or no more to
     read than the first octets, which opening it took. `cores`: None for those there are."""
     return stream.at_its_end or (available() if cores is None else cores) < 2
 
@@ -32,7 +32,7 @@ def in_turn(stream: CaptureStream, cores: int | None = None) -> Generator[Batch,
 
 
 def ahead(stream: CaptureStream) -> Generator[Batch, None, None]:
-    """The batches of a stream with ROOMS; each is valid until the next one is asked for.
+    """The batches of a stream with ROOMS; each is valid until the next one is requested.
 
     The stream's `interfaces` and `frames` may be those of the next batch already. What reading
     raises is raised here, and the thread ends with this iteration, however that ends.
@@ -46,7 +46,7 @@ def ahead(stream: CaptureStream) -> Generator[Batch, None, None]:
         try:
             batches = stream.batches()
             while True:
-                wanted.acquire()  # also: whoever asked for the next one is done with the one before
+                wanted.acquire()  # also: the consumer is done with the batch before
                 if over.is_set():
                     return
                 batch = next(batches, None)

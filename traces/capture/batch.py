@@ -1,4 +1,4 @@
-"""Some frames of a capture as arrays over the buffer that holds their octets."""
+"""Batch of captured frames, as arrays over the buffer with their octets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_TIME = -(2**63)
 
 @dataclass
 class Batch:
-    """Frames in file order. Valid until the next batch is asked for, unless the stream has
+    """Frames in file order. Valid until the next batch is requested, unless the stream has
     more rooms: the buffer is used again.
 
     `octets` uint8[size]; `offset` int64[n], where each frame's first octet lies in it; `captured`

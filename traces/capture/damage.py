@@ -1,4 +1,4 @@
-"""Where and why a capture cannot be read on."""
+"""Position and cause of damage that ends the reading of a capture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One frame after another, for scripts that look at each of them."""
+"""Frame iterator over a capture, for scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Frame:
     time_ns: int | None
     """Since 1970; None when the file does not say."""
     octets: bytes
-    """What the capture kept of it."""
+    """Captured octets of the frame."""
     length: int
     """Its octets on the wire."""
     interface: Interface

@@ -1,4 +1,4 @@
-"""An interface of a capture, and how its time stamps become nanoseconds."""
+"""Interface of a capture, and the conversion of its time stamps to nanoseconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 BINARY = 0x80
 """This bit of `tsresol` says that the other seven are an exponent of 2, not of 10."""
 FINEST_DECIMAL, FINEST_BINARY = 18, 63
-"""Finer resolutions than 10^-18 s and 2^-63 s are refused: nobody has such a clock."""
+"""Finer resolutions than 10^-18 s and 2^-63 s are refused: no clock has them."""
 NS = 10**9
 MAX_NS = 2**63 - 1
 MAX_OFFSET_S = MAX_NS // NS // 2
@@ -55,12 +55,12 @@ def clock(interface: Interface) -> np.ndarray:
 
 
 def readable(tsresol: int) -> bool:
-    """Whether time stamps of this resolution are read."""
+    """True if time stamps of this resolution are supported."""
     if tsresol & BINARY:
         return tsresol & ~BINARY <= FINEST_BINARY
     return tsresol <= FINEST_DECIMAL
 
 
 def printable(text: str) -> str:
-    """`text` of a stranger, safe to print: control characters are replaced."""
+    """Untrusted `text`, safe to print: control characters are replaced."""
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)

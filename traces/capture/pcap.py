@@ -1,4 +1,4 @@
-"""The header of a pcap file."""
+"""Parser of the pcap file header."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FCS_PRESENT, FCS_SHIFT = 1 << 26, 28
 
 @dataclass(frozen=True)
 class Pcap:
-    """What the header says: byte order, ns per unit of the records' second word, interface."""
+    """Fields of the header: byte order, ns per unit of the records' second word, interface."""
 
     swapped: bool
     unit: int
@@ -27,7 +27,7 @@ class Pcap:
 
 
 def is_pcap(begin: bytes) -> bool:
-    """Whether a file that begins so is meant to be pcap."""
+    """True if a file begins with a pcap magic number."""
     return any(
         begin[:4] in (struct.pack("<I", magic), struct.pack(">I", magic))
         for magic in (MICROSECONDS, NANOSECONDS, MODIFIED)

@@ -1,4 +1,4 @@
-"""The octets of a pcap file in which records are still to be found."""
+"""Octets of a pcap file that have not been scanned for records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Records:
-    """What a scan of records in the machine's own octet order takes.
+    """Input of a scan for records in the machine's byte order.
 
     `octets` uint8[size] up to `end`; `state` int64[5] as `scan` has it; `unit` ns per unit of the
     second word of times; `columns` int64[rows] each: offset, captured, original, time_ns,

@@ -1,4 +1,4 @@
-"""The compiled scans: from octets of a file to one row per frame.
+"""Compiled scanners of pcap records and pcapng blocks: one row per frame.
 
 All of it is in one file because compiled code is cached per file (see `orchestrator.engine.jit`).
 
@@ -26,7 +26,7 @@ BAD_LENGTH = 3
 BAD_TRAILER = 4
 """A block's two lengths differ. VALUE: the first."""
 BAD_KEPT = 5
-"""A frame's kept octets do not fit. VALUE: how many they are said to be."""
+"""A frame's captured octets do not fit. VALUE: their stated number."""
 BAD_INTERFACE = 6
 """An interface that was not described. VALUE: its number."""
 BAD_OPTION = 7

@@ -1,4 +1,4 @@
-"""The blocks of pcapng that are not packets: sections, interfaces, statistics.
+"""Parsers of pcapng blocks other than packets: sections, interfaces, statistics.
 
 Layout after draft-ietf-opsawg-pcapng. A block is handed over whole; `at` is its place in the file.
 """

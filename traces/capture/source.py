@@ -1,4 +1,4 @@
-"""The octets of a file in order, decompressed when they are compressed."""
+"""File source of octets, decompressed where needed (gzip, zstd)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PIECE = 1 << 16
 
 
 class Source(Protocol):
-    """What captures are read from."""
+    """Protocol of the sources that captures are read from."""
 
     def readinto(self, target: memoryview) -> int:
         """Fill `target` from its beginning; 0 only at the end. Raises Damaged."""

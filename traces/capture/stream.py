@@ -1,4 +1,4 @@
-"""A capture file as a stream of batches, in memory that does not depend on its length."""
+"""Capture file as a stream of batches, in memory independent of its length."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class CaptureStream:
         )
         self._octets = self._buffers[0]
         self._handed_out = False
-        """Whether a batch lies in the octets."""
+        """True if a batch lies in the octets."""
         self._end = 0
         self._origin = 0
         self._ended = False
@@ -100,11 +100,11 @@ class CaptureStream:
 
     @property
     def at_its_end(self) -> bool:
-        """Whether the last octet has been read already."""
+        """True if the last octet has been read."""
         return self._ended
 
     def _begin(self) -> None:
-        """Read the first octets and tell the format by them. Raises BadInput for a stranger."""
+        """Read the first octets and detect the format. Raises BadInput for an unknown one."""
         try:
             self._fill(pcap.HEADER)
             begin = self._octets[: min(self._end, pcap.HEADER)].tobytes()
@@ -150,14 +150,14 @@ class CaptureStream:
 
     @property
     def can_be_found_in(self) -> bool:
-        """Whether `batches` may be given who finds its records."""
+        """True if `batches` accepts a `find` function of the caller."""
         return self._pcap is not None and not self._pcap.swapped
 
     def batches(self, find: Callable[[Records], int] | None = None) -> Generator[Batch, None, None]:
         """All frames up to the end or the first damage, which `damage` then names.
 
         `find`, where it `can_be_found_in`, stands for `scan.scan_pcap`, and answers as that does;
-        of a batch it may leave rows unwritten that nobody needs.
+        of a batch it may leave rows unwritten that the caller does not need.
         """
         while True:
             try:
@@ -292,7 +292,7 @@ class CaptureStream:
         self._snaplens[index] = found.snaplen
 
     def _batch(self) -> Generator[Batch, None, None]:
-        """What the scan has found, if anything."""
+        """The frames that the scan has found, if any."""
         count = int(self._state[scan.COUNT])
         if count == 0:
             return

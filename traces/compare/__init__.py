@@ -1,4 +1,4 @@
-"""Two or more runs side by side: every metric, the queues' distributions, where they part."""
+"""Comparison of two or more runs: metrics, queue distributions, time of divergence."""
 
 from traces.compare.compare import compare
 from traces.compare.found import Comparison

@@ -1,7 +1,7 @@
-"""Whether runs differ by more than seeds do.
+"""Significance test: do runs differ by more than the spread of seeds?
 
 A phase that is one short event (the climb after a service rate has risen) comes out differently
-with every seed, by more than the bands of `rule` allow. Seeds of the simulated target, which
+with every seed, by more than `rule` allows. Seeds of the simulated target, which
 nothing disturbs, tell by how much: a difference is by chance when every run's value lies within
 `DEVIATIONS` standard deviations of the seeds' mean (of one more value to come, so that few seeds
 count for less) and more than `RARE` of the seeds' own pairs differ by the same rule. Where seeds
@@ -75,7 +75,7 @@ def _values(one: Difference, metrics: Sequence[dict[str, Any]]) -> list[float]:
 
 
 def chance(one: Difference, known: Sequence[float]) -> Chance:
-    """What the values of seeds make of a difference."""
+    """Significance of a difference, given the values of seeds."""
     if len(known) < LEAST_SEEDS:
         return Chance(one.phase, one.entity, one.metric, None, None, None, None, [], False)
     pairs = list(itertools.combinations(known, 2))

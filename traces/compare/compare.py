@@ -1,4 +1,4 @@
-"""Comparing runs, phase by phase, entity by entity, metric by metric."""
+"""Comparison of runs by phase, entity and metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far two samples of a quantity are apart, as distributions. Both are exact, for ties too."""
+"""Distances of two samples as distributions (Kolmogorov-Smirnov, Wasserstein); exact with ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison as files: a page, the runs drawn over each other, and the numbers as JSON."""
+"""Files of a comparison: a page, overlaid runs, and the numbers as JSON."""
 
 from __future__ import annotations
 

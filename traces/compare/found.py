@@ -1,4 +1,4 @@
-"""What a comparison finds."""
+"""Result of a comparison."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Difference:
     difference: float | None
     """Largest difference, in the metric's unit."""
     relative: float | None
-    """That over the smallest value."""
+    """The difference over the smallest value."""
     agree: bool | None
 
 
@@ -49,7 +49,7 @@ class Parting:
 
 @dataclass(frozen=True)
 class Chance:
-    """What seeds make of a metric in which runs differ, see chance.py.
+    """Significance of a metric in which runs differ, see chance.py.
 
     `least`, `most`, `mean` are the seeds', None where too few have the metric; `pairs_apart` is the
     share of their pairs that differ; `away` is for each run how many standard deviations it lies
@@ -69,8 +69,8 @@ class Chance:
 
 @dataclass
 class Comparison:
-    """All of it. `notes` say what stood in the way of a full comparison; `chances`, where seeds
-    were asked, are of each metric that decides and differs."""
+    """Result of a comparison. `notes` name obstacles to a full comparison; `chances`, where seeds
+    were run, are of each metric that decides and differs."""
 
     runs: list[str]
     differences: list[Difference]
@@ -83,14 +83,14 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Do the runs agree by the rule?"""
+        """True if the runs agree by the rule."""
         return self.parting is None
 
     @property
     def by_chance(self) -> bool:
-        """Do the runs differ, but by no more than seeds do?"""
+        """True if the runs differ by no more than seeds do."""
         return bool(self.chances) and all(one.by_chance for one in self.chances)
 
     def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
+        """The comparison as plain data, for `--json`."""
         return {"agree": self.agree, "by_chance": self.by_chance} | asdict(self)

@@ -1,4 +1,4 @@
-"""Where in a phase the runs part: the first 50 ms from which on their means keep differing.
+"""Divergence of runs in a phase: the first 50 ms from which on their means keep differing.
 
 "Keep": in that window and the three after it (as far as the phase goes), always by more than the
 rule allows and always between the same two runs in the same order. Single windows differ by

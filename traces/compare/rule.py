@@ -1,4 +1,4 @@
-"""When two or more runs agree.
+"""Agreement criterion of two or more runs.
 
 In every phase, of every switch port: the mean queues lie within 10 % of each other, or within one
 full frame (a nearly empty queue has no meaningful percentage); the utilisations lie within 0.01
@@ -36,13 +36,13 @@ def relative(values: Sequence[float]) -> float | None:
 
 
 def queues_agree(values: Sequence[float]) -> bool:
-    """Are mean queues in bytes close enough?"""
+    """True if mean queues in bytes agree."""
     share = relative(values)
     return spread(values) <= QUEUE_FLOOR_BYTES or (share is not None and share <= QUEUE_SHARE)
 
 
 def utilizations_agree(values: Sequence[float]) -> bool:
-    """Are utilisations (ratios) close enough?"""
+    """True if utilisations (ratios) agree."""
     return spread(values) <= UTILIZATION_MARGIN + 1e-12  # the margin itself is within
 
 

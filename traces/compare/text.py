@@ -1,4 +1,4 @@
-"""A comparison as tables for a terminal."""
+"""Terminal tables of a comparison."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def webpage(
 
 
 def side_by_side(runs: Sequence[Run]) -> list[figures.Drawn]:
-    """The figures that the plans of all runs ask for, with the panels of each run."""
+    """The figures that the plans of all runs define, with the panels of each run."""
     every = [{one.title: one for one in figures.planned(run)} for run in runs]
     found = []
     for title, first in every[0].items():
@@ -67,7 +67,7 @@ def _figure(drawn: Figure, label: str, *notes: str) -> str:
 
 
 def _tables(comparison: Comparison) -> str:
-    """What the terminal shows."""
+    """The terminal's tables as HTML."""
     console = Console(
         file=io.StringIO(), record=True, width=WIDTH, highlight=False, color_system=None
     )

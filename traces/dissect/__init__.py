@@ -1,4 +1,4 @@
-"""What the frames of a batch are: compiled, all at once. For one frame by hand, use dpkt with
+"""Compiled dissection of batches of frames. For one frame by hand, use dpkt with
 `traces.protocols`."""
 
 from traces.dissect.details import (

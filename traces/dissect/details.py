@@ -1,4 +1,4 @@
-"""The fields of control frames, for the few rows of a batch that are such frames."""
+"""Field records of control frames: PAUSE, PFC, CNM, probes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHENCE = [
     ("source", np.int64),  # MAC addresses of the frame itself
     ("sent_to", np.int64),
 ]
-"""What all kinds of records begin with."""
+"""Fields that all kinds of records begin with."""
 PAUSE_RECORD = np.dtype(
     [
         *WHENCE,
@@ -150,7 +150,7 @@ def fill_probes(octets, offset, times, interfaces, directions, headers, picked, 
 def pauses(batch: Batch, headers: np.ndarray, rows: Rows | None = None) -> np.ndarray:
     """The PAUSE and PFC frames of a batch, PAUSE_RECORD[k]; `headers` are the batch's.
 
-    `rows`, if somebody knows them: where these frames are in the batch, and where in `headers`.
+    `rows`, if they are known: where these frames are in the batch, and where in `headers`.
     """
     if rows is None:
         kinds = headers["kind"]

@@ -1,4 +1,4 @@
-"""The compiled dissection of whole batches.
+"""Compiled header parser of whole batches.
 
 Layers: Ethernet II, any number of VLAN tags (802.1Q, 802.1ad, 0x9100), CN-TAG (802.1Qau), IPv4
 (RFC 791), IPv6 with extension headers (RFC 8200), UDP, TCP, RoCE (InfiniBand base transport
@@ -40,7 +40,7 @@ OUR_SACK = layout.SACK_HEADER - layout.ACK_SAYS
 OUR_CREDIT = layout.CREDIT_HEADER - layout.ACK_SAYS
 OUR_TRIMMED = layout.TRIMMED_HEADER - layout.PAYLOAD
 CREDIT_SAID, REQUEST_SAID = 1, 2
-"""What stands in the place of a version behind `CREDIT_PORT`."""
+"""Message types in place of a version behind `CREDIT_PORT`."""
 PROBE_PDU = layout.PROBE_HEADER - layout.PROBE_KIND
 DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO, ACK = range(Kind.ACK + 1)
 SACK, TRIMMED, CREDIT, REQUEST, GRANT = range(Kind.SACK, len(Kind))
@@ -61,7 +61,7 @@ def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 @inlined
 def payload_of_ours(octets, at, end, port):  # type: ignore[no-untyped-def]
-    """The kind of what one end of a flow says to the other, behind a UDP header: from `at` on."""
+    """Kind of tailback's own payload behind a UDP header that ends at `at`."""
     if port == layout.UDP_PORT and at + OUR_HEADER <= end:
         word = big32(octets, at)
         if word == layout.MAGIC_WORD:
@@ -185,7 +185,7 @@ def control(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 @inlined
 def probe(octets, at, end, row):  # type: ignore[no-untyped-def]
-    """A probe or an echo at `at`, between addresses of tailback's: the EtherType is anybody's."""
+    """A probe or an echo at `at`, between tailback's addresses: the EtherType is not reserved."""
     if at + PROBE_PDU > end:
         return
     strange = index_of_mac(row["source"]) == UNKNOWN or index_of_mac(row["destination"]) == UNKNOWN

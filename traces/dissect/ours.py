@@ -1,4 +1,4 @@
-"""Captured frames as frame descriptors of the core: those that its codec knows."""
+"""Decoder of captured frames to the core's frame descriptors, by its codec."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def descriptors(octets: np.ndarray, kept: np.ndarray, lengths: np.ndarray) -> np
 def with_hosts(
     frames: np.recarray, octets: np.ndarray, kept: np.ndarray, lengths: np.ndarray
 ) -> np.recarray:
-    """The same, with the packets of programs among what no codec knows: their flow is that of
+    """Descriptors that include the packets of programs, which no codec knows: their flow is that of
     their two ends."""
     if len(lengths):
         whole = [np.ascontiguousarray(column) for column in (octets, kept, lengths)]

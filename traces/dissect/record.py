@@ -1,4 +1,4 @@
-"""One row per frame: the headers that flows and congestion are told by."""
+"""Header record: one row per frame with the headers that identify flows and congestion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ABSENT = -1
 
 
 class Kind(enum.IntEnum):
-    """What a frame is to congestion control. The rest is OTHER."""
+    """Kind of a frame to congestion control. The rest is OTHER."""
 
     DATA = 0
     """A data frame of tailback's: UDP with our payload header."""

@@ -1,4 +1,4 @@
-"""Runs of other plans that lie beside a run: what a figure of several runs is drawn from."""
+"""Companion runs: newest runs of other plans, for figures that several runs make up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Beside:
 
     @property
     def missing(self) -> list[str]:
-        """Sentences about the plans that were asked for and of which there is no run."""
+        """Sentences about the requested plans of which there is no run."""
         target = self._run.result.target
         also = "" if target == "simulated" else f" --target {shlex.quote(target)}"
         absent = [plan for plan, run in self._found.items() if run is None]
@@ -41,7 +41,7 @@ class Beside:
         found = [f"A run of {plan} cannot be read: {why}." for plan, why in self._damaged.items()]
         if commands:
             found.append(
-                f"Not drawn: {_and(absent)}, of which no run lies beside this one; "
+                f"Not drawn: {_and(absent)}, of which there is no run in this folder; "
                 f"{_and(commands)}, and then `tailback report` of this run, draws it."
             )
         return found

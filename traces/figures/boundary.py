@@ -1,4 +1,4 @@
-"""Maps of a sweep: a metric over the plane of two parameters, and where it crosses a value.
+"""Sweep maps: a metric over the plane of two parameters, and its contour at a value.
 
 The boundary is the line on which the mean over seeds has the value, between places by straight
 lines; hatched is where the 95 % interval of a mean holds the value, so that the line may run there.
@@ -19,7 +19,7 @@ from traces.figures.style import FAINT, INK, VERMILLION, styled
 from traces.swept import Swept, Way
 
 SIDE, MOST_PANELS, COLUMNS = 3.3, 9, 3
-"""Inches of a plane; planes of a figure, and beside each other."""
+"""Inches of a plane; planes of a figure, and per row."""
 SHADES = "cividis"
 MOST_TICKS = 8
 RASTER = 2_000
@@ -158,7 +158,8 @@ def _marks(
 def _line(
     panel: Axes, ways: tuple[Way, Way], mean: np.ndarray, inside: np.ndarray, value: float | None
 ) -> None:
-    """Where a sample's triangles cross the value, if its places span any and lie on both sides."""
+    """Contour of a sample's triangles at the value, if its points span any and lie on both
+    sides."""
     x, y = ways
     known = inside & np.isfinite(mean)
     if value is None or not mean[known].size or not mean[known].min() < value < mean[known].max():

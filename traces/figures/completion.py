@@ -1,4 +1,4 @@
-"""Messages: slowdown by size (median and p99), and the distribution of completion times."""
+"""Message figure: slowdown by size (median and p99), distribution of completion times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a figure draws of a run: a quantity over time, its distribution, a metric."""
+"""Curves of a run for figures: a quantity over time, its distribution, a metric."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ WINDOWED: dict[str, Callable[[Run, str, np.ndarray], Curve]] = {
     "utilization": _utilization,
     "paused": _paused,
 }
-"""What is a mean over windows rather than a sample."""
+"""Quantities that are means over windows rather than samples."""
 
 
 def span_of(run: Run, phase: str) -> tuple[int, int]:
@@ -130,7 +130,7 @@ def _messages(run: Run, entity: str, y: str, phase: str) -> np.ndarray:
 
 
 def _latencies(run: Run, entity: str, phase: str) -> Curve:
-    """Of frames, by the upper edges of the histogram's bins."""
+    """Latencies of frames, by the upper edges of the histogram's bins."""
     if run.latency is None or entity not in run.latency.history:
         return NOTHING
     counts = run.latency.within(entity, span_of(run, phase), first=int(run.times_ps[0]))

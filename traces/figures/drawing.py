@@ -1,4 +1,4 @@
-"""The figures that a plan asks for, drawn: each of a paper's figures with its panels."""
+"""Figures that a plan defines: each of a paper's figures with its panels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from traces.figures.through import flows_through
 from traces.runs import Run
 
 WIDTH = 7.0
-"""Inches, where nobody says otherwise."""
+"""Inches, by default."""
 TWO_COLUMNS = 5.5
 """Inches from which four panels or more stand in two columns."""
 SMALL = 4.5
@@ -43,7 +43,7 @@ class Drawn:
     caption: str
     panels: list[Panel]
     notes: list[str] = field(default_factory=list)
-    """What is not drawn, and the command that changes that."""
+    """Notes on what is not drawn, with the command that changes that."""
 
     @property
     def tables(self) -> list[Panel]:
@@ -57,7 +57,7 @@ class Drawn:
 
     @property
     def called(self) -> str:
-        """Which entity is which label, where they differ."""
+        """Entity of each label, where they differ."""
         pairs = {
             (label, text)
             for panel in self.panels
@@ -70,7 +70,7 @@ class Drawn:
 
     @property
     def label(self) -> str:
-        """What it shows, for those who do not see it."""
+        """Alternative text of the figure."""
         shown = dict.fromkeys(panels.words(panel.figure) for panel in self.panels)
         return f"{self.title}: {', '.join(shown)}"
 
@@ -189,7 +189,7 @@ def _fill(places: Sequence[Axes], shown: Sequence[Panel], width: float, *, legen
 
 
 def _same_axis(places: Sequence[Axes], columns: int) -> None:
-    """Of panels over one another that show the same along their axis, the lowest says what."""
+    """Remove axis labels that repeat: of stacked panels with one axis the lowest has the label."""
     for above, below in zip(places, places[columns:], strict=False):
         same = above.get_xlabel() == below.get_xlabel() and above.get_xlim() == below.get_xlim()
         if same and above.lines and below.lines and not below.get_legend():
@@ -203,7 +203,7 @@ def _height(panel: Panel, width: float) -> float:
 
 
 def _columns(labels: Sequence[str], width: float) -> int:
-    """How many entries of a legend fit side by side."""
+    """Number of legend entries that fit side by side."""
     longest = max(len(label) for label in labels)
     return max(min(int(width / (PER_LETTER * longest + PER_ENTRY)), len(labels)), 1)
 

@@ -1,4 +1,4 @@
-"""Bars of Sobol indices: what each parameter makes of a metric's variance, alone and in all."""
+"""Sobol bars: first-order and total share of each parameter in a metric's variance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HIGH = 0.38
 
 
 def effects(metric: str, told: Mapping[str, Mapping[str, float]]) -> Figure:
-    """`told`: parameter -> `first`, `total` and half of the interval of each."""
+    """Bars of indices, `told`: parameter -> `first`, `total` and half the interval of each."""
     at = np.arange(len(told))
     with styled():
         figure = Figure(figsize=(WIDTH, FOOT + ROW * len(told)), layout="constrained")

@@ -1,4 +1,4 @@
-"""How evenly a port's flows are served while time passes, below their rates."""
+"""Fairness panel: Jain's index of a port's flows over time, below their rates."""
 
 from __future__ import annotations
 

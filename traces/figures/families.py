@@ -1,4 +1,4 @@
-"""Curves of a sweep: a metric along its first parameter, a curve for each value of the second.
+"""Sweep curves: a metric along its first parameter, a curve for each value of the second.
 
 A curve is the mean over seeds, its band the 95 % interval of that mean.
 """

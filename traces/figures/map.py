@@ -1,4 +1,4 @@
-"""The map of a search (`tailback explain`): how many statements hold where, and where all do.
+"""Search map (`tailback explain`): number of statements that hold at each parameter point.
 
 Of one parameter each statement has a row, so that it is seen which ends where. Of two the map is
 the plane of them. Of more each pair has a plane: at every place of it the most that any value of
@@ -25,7 +25,7 @@ SIDE = 3.4
 """Inches of a plane."""
 MOST_PLANES = 6
 LONGEST = 48
-"""Letters of a statement's name beside its row."""
+"""Letters of a statement's name at its row."""
 SHADES = "cividis"
 ALL, LACKING = GREEN, "#f3d9cf"
 EDGE = VERMILLION
@@ -165,7 +165,7 @@ def _marks(
 
 
 def _texts(result: dict[str, Any], axis: int) -> dict[float, str]:
-    """Where the values of a parameter lie, in order, and how they are written."""
+    """Positions of the values of a parameter, in order, and their texts."""
     key = result["free"][axis]["key"]
     found = {place["numbers"][axis]: place["values"][key] for place in result["places"]}
     return dict(sorted(found.items()))

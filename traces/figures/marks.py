@@ -1,4 +1,4 @@
-"""What is drawn behind the curves: phases, set point, expectations, steps of the service rate."""
+"""Annotations behind curves: phases, set point, expectations, steps of the service rate."""
 
 from __future__ import annotations
 

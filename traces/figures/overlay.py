@@ -1,4 +1,4 @@
-"""Several runs over each other: queue and utilisation of one port."""
+"""Overlay of several runs: queue and utilisation of one port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One panel of a figure: its curves or bars, what the paper prints, its axes."""
+"""Panel of a figure: its curves or bars, the paper's published values, its axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from traces.series import envelope
 POINTS = 600
 """Buckets of a curve: a figure in a column has fewer pixels across than a page."""
 PAPER = ", paper"
-"""What labels of published values end in."""
+"""Suffix of the labels of published values."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Series:
 
     @property
     def called(self) -> str:
-        """Its label, which says so where there is nothing to draw."""
+        """The label, with a note where the series has no values."""
         return self.label if np.isfinite(self.y).any() or not self.label else f"{self.label}: none"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What is drawn of one run."""
+    """A panel of one run."""
 
     figure: Figure
     run: Run
@@ -54,7 +54,7 @@ class Panel:
 
     @property
     def over_time(self) -> bool:
-        """Is time along its axis?"""
+        """True if time is along its axis."""
         return self.figure.kind == "lines" and self.figure.x == "time"
 
 
@@ -102,7 +102,7 @@ def _measured(figure: Figure, run: Run | None, name: str, phase: str) -> float:
 
 
 def words(figure: Figure) -> str:
-    """What is drawn, in words."""
+    """Description of the panel's values."""
     return figure.y_label or WORDS.get(figure.y, figure.y)
 
 
@@ -132,13 +132,13 @@ def looks(places: Sequence[Axes]) -> dict[str, Any]:
 
 
 def labels(panel: Panel) -> list[str]:
-    """What a legend of a panel explains."""
+    """Legend labels of a panel."""
     drawn = [one.called for one in panel.series if one.label]
     return drawn + [published_label(one) for one in panel.figure.published]
 
 
 def published_label(one: Published) -> str:
-    """How a legend calls what the paper prints."""
+    """Legend label of the paper's published values."""
     return f"{one.label or one.note}{PAPER}" if one.label or one.note else PAPER.strip(", ")
 
 
@@ -235,7 +235,7 @@ def _places(axes: Axes, panel: Panel, one: float) -> None:
             face = to_rgba(ink["color"], 0.75)
             x = series.x + shift[series.label]
             axes.bar(x, series.y / one, width * 0.92, color=face, label=series.called, zorder=2)
-            for place in x[series.y == 0]:  # a bar of no height looks like none at all
+            for place in x[series.y == 0]:  # a bar of no height is invisible
                 axes.annotate("0", (place, 0), (0, 1), textcoords="offset points", ha="center")
         else:
             axes.plot(

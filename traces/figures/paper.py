@@ -1,5 +1,4 @@
-"""The figure of one queue: its length over time, utilisation below it, its flows' rates, and how
-even these are.
+"""Queue figure: queue length, utilisation, rates of the flows, and their fairness over time.
 
 After NetFPGA-QCN, figures 8 to 13 (queue size and utilisation); the rest is ours. What a plan
 itself has drawn is in `drawing`.

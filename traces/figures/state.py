@@ -1,4 +1,5 @@
-"""What algorithms show of their state over time: a panel for each, a curve for each place."""
+"""State figure: state columns of algorithms over time, a panel for each, a curve for each
+entity."""
 
 from __future__ import annotations
 

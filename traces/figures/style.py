@@ -1,4 +1,4 @@
-"""How figures look, and how they become files.
+"""Figure style and file output (SVG, PDF, PNG).
 
 What draws a kind of file is imported with the first such file: that of PDF takes longer than all of
 a small report.

@@ -1,4 +1,4 @@
-"""A table of the paper, with our values beside its own."""
+"""Table of a paper, with the run's values next to the published ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _number(value: float) -> str:
 
 
 def caption(panel: Panel) -> str:
-    """What the numbers are, with their unit."""
+    """Caption of the numbers, with their unit."""
     return with_unit(words(panel.figure), unit_name(panel)[0])
 
 

@@ -1,4 +1,4 @@
-"""Which flows pass a port of a run's network, by the plan's routes."""
+"""Flows through a port of a run's network, by the plan's routes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def flows_through(run: Run, port: str) -> list[str]:
 
 
 def _in_lane(plan: Plan, flow: Flow, lane: int) -> bool:
-    """Does the flow's priority travel in the lane of that number?"""
+    """True if the flow's priority travels in the lane of that number."""
     priority = plan.traffic[flow.entry].priority
     return any(priority in one.priorities and one.suffix == f"/p{lane}" for one in plan.lanes())
 
@@ -60,7 +60,7 @@ class _Walker:
         self._out_of |= {port.input: hop for hop, port in self._over.items()}
 
     def passes(self, flow: Flow, destination: str, place: str) -> bool:
-        """Whether frames of a flow may pass a port or an input."""
+        """True if frames of a flow may pass a port or an input."""
         via = self._plan.traffic[flow.entry].via
         if via is None and place in self._out_of:  # most are not on any way to the destination
             node, name = self._out_of[place]
@@ -71,8 +71,8 @@ class _Walker:
         return place in self._walk(flow.node, destination, via)
 
     def _is_aside(self, source: str, switch: str, destination: str) -> bool:
-        """Whether a switch certainly lies on no shortest path; so all ways are, but for those that
-        the plan's forwarding names."""
+        """True if a switch lies on no shortest path for certain; then no route leads through it,
+        except those that the plan's forwarding names."""
         known, row = self._known, self._known.row
         begin = next((port.peer for port in known.by_node[source] if port.peer in row), None)
         if self._forwards or switch not in row or begin is None or len(known.by_node[source]) > 1:

@@ -1,4 +1,4 @@
-"""Numbers of a run: per phase, per entity, in SI units (see `traces.metrics.compute`)."""
+"""Metrics of a run: per phase, per entity, in SI units (see `traces.metrics.compute`)."""
 
 from traces.metrics.compute import UNITS, compute
 

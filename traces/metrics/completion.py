@@ -18,7 +18,7 @@ PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 def completions(table: MessageTable, span: tuple[int, int]) -> dict[str, Metrics]:
-    """Of every traffic entry with messages, and of all: the messages that began within `span`.
+    """Metrics of every traffic entry with messages, and of all: messages that began within `span`.
 
     What was not completed by the end of the run has no completion time; the counts tell how many.
     """
@@ -47,7 +47,7 @@ def completions(table: MessageTable, span: tuple[int, int]) -> dict[str, Metrics
 def _collectives(
     table: MessageTable, entries: np.ndarray, span: tuple[int, int]
 ) -> dict[str, Metrics]:
-    """Of every entry that has rounds: those that began within `span`, and their steps."""
+    """Metrics of every entry with rounds: those that began within `span`, and their steps."""
     if table.round is None or table.step is None:
         return {}
     found: dict[str, Metrics] = {}

@@ -1,4 +1,4 @@
-"""All metrics of a recording."""
+"""Computation of all metrics of a recording."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> d
 
 
 def spans_on(recording: Recording, flows: Sequence[str]) -> Spans:
-    """When the source of each flow, or of what a member receives of it, was on."""
+    """Times at which the source of each flow was on, also for members of a group."""
     return {flow: recording.on.get(flow.partition("@")[0]) for flow in flows}
 
 
 def _share_on(recording: Recording, flow: str, span: tuple[int, int]) -> float:
-    """For how much of a span that was."""
+    """Share of a span in which the source was on."""
     begin, end = span
     spans = spans_on(recording, [flow])[flow]
     if spans is None or end <= begin:

@@ -1,4 +1,4 @@
-"""Metrics of devices that are none of ours, by what our ports sent to them and got from them."""
+"""Metrics of external devices (DUT), from the captures at the adjacent testbed ports."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from traces.metrics.passage import Passage, passage
 
 PS = 10**12
 UNDER_WAY_PS = 10_000_000_000
-"""What went in so shortly before the run ended may be in the device; or within the longest time
-that any frame took, where that is more."""
+"""Frames that went in so shortly before the run ended may be in the device; or within the time
+that the slowest frame took, where that is more."""
 WHOLE, PORT = "external", "external port"
 OF_THE_ORACLE = "departures"
 
@@ -69,7 +69,7 @@ def _went_in(seen: Passage, begin: int, end: int, ended_ps: int) -> Metrics:
 
 
 def _came_out(seen: Passage, begin: int, end: int, some: np.ndarray) -> Metrics:
-    """Of the frames `some` bool[n] of those that came out."""
+    """Metrics of the frames `some` bool[n] of those that came out."""
     out, partner = seen.out, seen.partner
     mine = some & (out.times_ps >= begin) & (out.times_ps < end)
     known = mine & (partner != NONE)

@@ -1,4 +1,4 @@
-"""The metrics of each kind of entity in one window. Names: field spelling of result.json."""
+"""Metrics of each kind of entity in one window. Names: field spelling of result.json."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 def counters(window: Window, entity: str, names: dict[str, str]) -> Metrics:
-    """Those of the counters `metric: quantity` that were sampled."""
+    """Increments of the sampled counters of `metric: quantity`."""
     return {
         metric: window.count(entity, quantity)
         for metric, quantity in names.items()
@@ -177,7 +177,7 @@ def nic(window: Window, entity: str) -> Metrics:
 
 
 def notifier(window: Window, entity: str) -> Metrics:
-    """What the notification point of a sink or a NIC has sent."""
+    """Metrics of the notification point of a sink or a NIC."""
     return counters(
         window,
         entity,
@@ -190,7 +190,7 @@ def notifier(window: Window, entity: str) -> Metrics:
 
 
 def source(window: Window, entity: str) -> Metrics:
-    """What the source of a flow made."""
+    """Metrics of the source of a flow."""
     names = {
         "frames.sent": "frames_sent",
         "frames.refused": "frames_refused",
@@ -237,7 +237,7 @@ is on its way to one of a shorter life would be a rate that it never had."""
 
 
 def fairness(window: Window, flows: Mapping[str, float]) -> Metrics:
-    """How evenly flows were served while they were on, for that share of the phase each."""
+    """Jain's index of the flows' rates while they were on, for that share of the phase each."""
     rates = [
         window.count(flow, "bytes_received") / share
         for flow, share in flows.items()

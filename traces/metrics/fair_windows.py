@@ -1,4 +1,4 @@
-"""How evenly flows are served while time passes: Jain's index in trailing windows of a phase."""
+"""Fairness over time: Jain's index in trailing windows of a phase."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = 200
 PARTS = 20
 """A window is so small a part of the phase."""
 FEWEST = 40
-"""Samples of which something can be said."""
+"""Fewest samples for a result."""
 COUNTED = 0.5
 """Share of a window that a flow's source is on at least for the flow to count in it."""
 FAIR = 0.95
@@ -69,7 +69,7 @@ def fairness_over_time(window: Window, flows: Spans) -> dict[str, Number]:
 
 
 def _time_on(times: np.ndarray, spans: Sequence[tuple[int, int]] | None, size: int) -> np.ndarray:
-    """For how long of each window a source was on, in ps."""
+    """Time in each window for which a source was on, in ps."""
     if spans is None:
         return (times[size:] - times[:-size]).astype(float)
     so_far = np.zeros(len(times))

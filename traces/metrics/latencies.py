@@ -1,4 +1,4 @@
-"""How long frames were under way, at the boundaries of phases."""
+"""Latency histograms of frames at the boundaries of phases."""
 
 from __future__ import annotations
 

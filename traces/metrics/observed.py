@@ -1,4 +1,4 @@
-"""Metrics of what algorithms show of their state."""
+"""Metrics of the state columns of algorithms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Number = int | float | None
 
 
 def observed(window: Window, column: Column) -> dict[str, Number]:
-    """Those of one column: what a counter grew by, or statistics of a gauge's samples."""
+    """Metrics of one column: increments of a counter, or statistics of a gauge's samples."""
     scale = scale_of(column.unit)
     if column.kind == "counter":
         grown = window.count(column.entity, column.quantity)

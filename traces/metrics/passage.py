@@ -1,4 +1,4 @@
-"""What went into a device that is none of ours and what came out of it, frame by frame.
+"""Matching of the frames that entered and left an external device (DUT).
 
 A frame is known again by its octets behind the addresses, but for those that a switch or a router
 may change: a VLAN tag, and of IPv4 the TOS octet, the TTL and the checksum.
@@ -28,7 +28,7 @@ GROUP = 1
 @dataclass
 class Seen:
     """Frames that one side saw, in order of time: `times_ps`, `octets_on_wire`, `key`, `kind`,
-    `flow` int64[n] and `group` bool[n]; `port` int64[n] numbers the port of ours, `row` is that of
+    `flow` int64[n] and `group` bool[n]; `port` int64[n] numbers the testbed port, `row` is that of
     its capture."""
 
     times_ps: np.ndarray
@@ -76,8 +76,8 @@ class Passage:
 def passage(
     facing: Mapping[str, str], captures: Sequence[PortCapture], apart_ps: int = 0
 ) -> Passage | None:
-    """What went through a device; `facing` maps its ports to ours, whose clocks may differ by
-    `apart_ps`. None where a capture lacks."""
+    """Frames through a device; `facing` maps its ports to testbed ports, whose clocks may differ by
+    `apart_ps`. None where a capture is missing."""
     found = {f"{one.node}.{one.port}": one for one in captures}
     if not facing or not set(facing.values()) <= found.keys():
         return None
@@ -141,7 +141,8 @@ def keys(octets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _partners(into: Seen, out: Seen, slack_ps: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each frame that came out the latest of its key that had gone in, and was not out there.
+    """Row of the frame that each frame which came out had been: the latest of its key that had gone
+    in and was not out.
 
     A segment that is sent again has the octets of the first: it came out if its latest did.
     """

@@ -1,4 +1,4 @@
-"""How long a sender was held without a break."""
+"""Longest continuous pause of a sender."""
 
 from __future__ import annotations
 

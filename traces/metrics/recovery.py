@@ -1,4 +1,4 @@
-"""How long a port takes to be fully used again after a change."""
+"""Recovery time of a port's throughput after a change."""
 
 from __future__ import annotations
 

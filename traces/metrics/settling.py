@@ -1,4 +1,4 @@
-"""How long a limiter takes to reach the rate that it stays at."""
+"""Settling time of a limiter's rate."""
 
 from __future__ import annotations
 

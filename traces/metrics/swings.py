@@ -1,4 +1,4 @@
-"""How a queue swings: how far, how often, how far beyond where it stays, and when it is there."""
+"""Transient metrics of a queue: amplitude, frequency, overshoot, settling time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from traces.metrics.table import PS, Window
 OUTER = (0.05, 0.95)
 """Between these shares of the samples a swing goes; single peaks beyond them are none."""
 FEWEST = 40
-"""Samples of which something can be said."""
+"""Fewest samples for a result."""
 PARTS = 20
 """A trailing mean is over so small a part of the phase."""
 NEAR = 0.10
@@ -26,7 +26,7 @@ def amplitude(queue: np.ndarray) -> float | None:
 
 
 def is_still(queue: np.ndarray) -> bool:
-    """Whether all samples, of which there are some, are the same."""
+    """True if all samples, of which there are some, are equal."""
     return bool(len(queue)) and int(queue.min()) == int(queue.max())
 
 

@@ -1,4 +1,4 @@
-"""Samples by entity and quantity, and the stretch of them that a phase covers."""
+"""Sample table by entity and quantity, and its windows by phase."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Table:
             self._index.setdefault(column.entity, {})[column.quantity] = position
         self._known = {(one.entity, one.quantity): one.known for one in columns if one.known}
         self.brought = {(one.entity, one.metric): one for one in columns if one.metric}
-        """What algorithms show of their state, by entity and name of its metrics."""
+        """State columns of algorithms, by entity and name of the metrics."""
         self.on_grid = grid_rows(times_ps, boundaries_ps)
         self.changes = changes or {}
         """Entity -> gauge -> (ps, new value): what a timeline set, and when."""
@@ -76,11 +76,11 @@ class Table:
         return values if known is None else np.where(known, values, np.nan)
 
     def between(self, entity: str, quantity: str, first: int, last: int) -> int:
-        """How far a counter moved between two rows."""
+        """Increment of a counter between two rows."""
         return self._between(first, last)[self._index[entity][quantity]]
 
     def _between(self, first: int, last: int) -> list[int]:
-        """The same of all columns at once: a phase asks for hundreds."""
+        """Increments of all columns at once: a phase needs hundreds."""
         found = self._moved.get((first, last))
         if found is None:
             found = self._moved[first, last] = (self.values[last] - self.values[first]).tolist()
@@ -119,7 +119,7 @@ class Window:
         return int(times[self.last] - times[self.first]) / PS
 
     def count(self, entity: str, quantity: str) -> int:
-        """How far a counter moved."""
+        """Increment of a counter."""
         return self.table.between(entity, quantity, self.first, self.last)
 
     def gauge(self, entity: str, quantity: str) -> np.ndarray:
@@ -141,7 +141,7 @@ class Window:
 
     @cached_property
     def times_ps(self) -> np.ndarray:
-        """When the samples of `gauge` were taken; not to be written to."""
+        """Times of the samples of `gauge`; not to be written to."""
         return self.table.times_ps[self._rows]
 
     @cached_property
@@ -172,7 +172,7 @@ class Window:
 
 
 def grid_rows(times_ps: np.ndarray, boundaries_ps: Sequence[int] = ()) -> np.ndarray:
-    """Which rows lie on the sampling grid, bool[n].
+    """Mask of the rows on the sampling grid, bool[n].
 
     A row that stands on a phase boundary counts only when that boundary is also a multiple of the
     sampling interval, which is the median distance of rows.

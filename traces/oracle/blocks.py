@@ -1,6 +1,6 @@
-"""A NIC of several ports in gateware: a block for each of them, with limiters of its own.
+"""Limiter blocks of a gateware NIC with several ports: a block of its own for each port.
 
-The reference's NIC gives the first free limiter to the flow that is told first, whatever its port.
+The reference's NIC gives the first free limiter to the flow notified first, whatever its port.
 In gateware a port has as many limiters as flows, numbered in the order of the ports; they differ in
 the phase of their refills and in their random numbers.
 

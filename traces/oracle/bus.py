@@ -1,4 +1,4 @@
-"""The bus of a gateware switch: when frames that came in whole are in their output queues.
+"""Bus model of a gateware switch: times at which received frames enter their output queues.
 
 Clock by clock as in firmware/rtl: an input keeps a frame until its last word is there
 (frame_fifo.v), the inputs take turns on the bus, one frame each (axis_arbiter.v), and behind it
@@ -86,7 +86,7 @@ class Bus:
         return found
 
     def _next(self, last: int | None) -> tuple[int, Waiting] | None:
-        """Whose turn is next and from which clock on; None when a frame that is not known yet
+        """The next input to be served and its first clock; None when a frame that is not known yet
         might be first."""
         heads = [queue[0] for queue in self._waiting.values() if queue]
         if not heads:
@@ -104,7 +104,7 @@ class Bus:
         return clock, first
 
     def _left_before(self, one: np.ndarray, other: np.ndarray) -> bool:
-        """Of two frames to one output: a queue keeps their order."""
+        """Order of two frames to one output: a queue keeps their order."""
         if one["destination"] != other["destination"]:
             return False
         mine, its = (self._ranks.get((int(f["flow"]), int(f["sequence"]))) for f in (one, other))
@@ -112,5 +112,5 @@ class Bus:
 
 
 def acts_at_once(frame: np.ndarray) -> bool:
-    """Whether a port acts on a frame as it comes in, beside the bus."""
+    """True if a port acts on a frame as it comes in, without the bus."""
     return int(frame["kind"]) in (PAUSE, PFC)

@@ -1,4 +1,4 @@
-"""Which file holds what a node took in and what it sent."""
+"""Assignment of capture files to the ports of a plan and their directions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CapturedPorts:
 
     ports: dict[str, CapturedPort]
     epoch_ns: int | None
-    """When the run began; None when no file says so."""
+    """Start of the run; None when no file states it."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -86,7 +86,7 @@ def read_ports(paths: Sequence[str | os.PathLike[str]], plan: Plan) -> CapturedP
 
 
 def horizon_ns(seen: CapturedPort, epoch_ns: int) -> int | None:
-    """Where a capture ends before the run does: it lost frames behind its last one."""
+    """End of a capture that lost its last frames before the run ended."""
     return seen.last_ns - epoch_ns if seen.dropped else None
 
 
@@ -98,11 +98,11 @@ class Node:
     inputs: list[Place]
     outputs: list[Place]
     lacks: list[str]
-    """Why it cannot be judged; empty when it can."""
+    """Reason why it cannot be judged; empty when it can."""
 
 
 def by_programs(resolved: ResolvedPlan) -> str:
-    """Why a run whose frames come from programs cannot be replayed; empty where none do."""
+    """Reason why a run whose frames come from programs cannot be replayed; else empty."""
     for entry, use in resolved.uses["traffic"].items():
         if use.algorithm.programs:
             return f"traffic.{entry}: frames of programs are not in the plan, nor fed to nodes"
@@ -110,7 +110,7 @@ def by_programs(resolved: ResolvedPlan) -> str:
 
 
 def by_stamps(resolved: ResolvedPlan) -> str:
-    """Why a run whose frames carry stamps of hops cannot be replayed; empty where none do."""
+    """Reason why a run whose frames carry hop stamps cannot be replayed; else empty."""
     for node, use in resolved.uses["reaction_point"].items():
         if use.params.stamped_hops() > 0:
             return f"{node}: the stamps that {use.algorithm.name} reads are not fed to nodes"
@@ -118,7 +118,7 @@ def by_stamps(resolved: ResolvedPlan) -> str:
 
 
 def by_answers(resolved: ResolvedPlan, name: str) -> str:
-    """Why a node cannot be judged for what destinations answer; empty where it can.
+    """Reason why a node cannot be judged for the answers of destinations; else empty.
 
     A switch sends answers on as they come. What a NIC makes of them goes by round trips, which a
     capture has in whole ns.
@@ -147,7 +147,7 @@ def answering(resolved: ResolvedPlan) -> frozenset[str]:
 
 
 def node_of(resolved: ResolvedPlan, name: str, found: CapturedPorts, exact_peers: bool) -> Node:
-    """What a node can be judged by.
+    """Captures by which a node can be judged.
 
     `exact_peers`: a frame has the same time at both ends of a link (simulated), so that one end
     stands for the other.
@@ -179,7 +179,7 @@ def node_of(resolved: ResolvedPlan, name: str, found: CapturedPorts, exact_peers
 
 
 def _talks_back(plan: Plan, name: str) -> bool:
-    """Whether a node can send anything to a NIC that matters there."""
+    """True if a node can send anything to a NIC that matters there."""
     node = plan.nodes[name]
     if not isinstance(node, Switch):
         return isinstance(node, Nic)

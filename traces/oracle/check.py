@@ -1,4 +1,4 @@
-"""One node against its reference: up to where do the captured frames agree with the predicted?"""
+"""Comparison of a node's captured frames with the frames its reference predicts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOCK_NS = 2
 END_NS = 1000
 """Before the horizon nothing is called too much: its prediction may lie just behind."""
 JUST_NS = 100_000
-"""What departs within this time of where the reference left the device may follow from that."""
+"""A deviation within this time of an earlier one may follow from that one."""
 DRAWN_PS = 1000
 """A time in a payload may be off by the resolution of the frame that caused it, and by what a
 clocked device takes to act on that frame."""
@@ -70,7 +70,7 @@ class SeenFrame:
 
 @dataclass
 class Departure:
-    """The first frame of a node that is not as predicted."""
+    """The first frame of a node that deviates from the prediction."""
 
     node: str
     port: str
@@ -79,13 +79,13 @@ class Departure:
     expected: Expected | None
     seen: SeenFrame | None
     what: str
-    """What differs: a field, "time", "frame" (another one), "missing" or "unexpected"."""
+    """Difference: a field, "time", "frame" (another one), "missing" or "unexpected"."""
     before: list[SeenFrame]
     """The last ones that agreed."""
     expected_next: list[Expected]
     seen_next: list[SeenFrame]
     others: list[Departure] = field(default_factory=list)
-    """What departs at other ports at about the same time."""
+    """Deviations at other ports at about the same time."""
     elsewhere: str = ""
     """Another port where the message that is missing is seen, or the one too many expected."""
     is_missing: bool = False
@@ -93,14 +93,14 @@ class Departure:
 
     @property
     def time_ns(self) -> int:
-        """When the device departed: the earlier of what was expected and what was seen."""
+        """Time of the deviation: the earlier of the expected and the captured frame."""
         times = [] if self.expected is None else [self.expected.due_ps // 1000]
         return min(times + ([] if self.seen is None else [self.seen.time_ns]))
 
 
 @dataclass
 class Outcome:
-    """How far a node agrees with a reference."""
+    """Extent to which a node agrees with a reference."""
 
     agreed: int
     """Frames that were compared and found as predicted."""
@@ -311,7 +311,7 @@ class _Check:
     def _octets_differ(
         self, predicted: np.ndarray, seen: CapturedFrames, rows: np.ndarray
     ) -> np.ndarray:
-        """Whether any octet of a control frame is not as our codec writes it.
+        """True if any octet of a control frame differs from the codec's encoding.
 
         The sampled frame's own times are in a message's MSDU: those are the frame's, not ours.
         """
@@ -355,7 +355,7 @@ class _Check:
 
 
 def _holds(frames: np.ndarray, message: np.ndarray) -> bool:
-    """Whether a message is among some frames, whomever it is addressed to."""
+    """True if a message is among some frames, whatever its destination."""
     same = frames["kind"] == CNM
     for name in (*IDENTITY, "feedback", "source"):
         same &= frames[name] == message[name]

@@ -1,4 +1,4 @@
-"""What clocked devices may do otherwise than the reference, which acts at once.
+"""RTL timing tolerances: deviations of clocked devices from the reference, which acts at once.
 
 Everything here is a count of clocks of our gateware and follows from firmware/rtl; docs/gateware.md
 ("Clocks per event") and docs/replay.md ("Clocked devices") say the same in words.
@@ -61,36 +61,36 @@ ROUNDING_CLOCKS = 2
 
 @dataclass(frozen=True)
 class Clocked:
-    """A run's gateware."""
+    """Clocks of a gateware run."""
 
     period_ps: int
     steps_ps: int = 0
-    """How late the last register of a step of the timeline was written, at most."""
+    """Largest lateness of the last register write of a step of the timeline."""
     beside: Set[str] = field(default_factory=frozenset)
     """Nodes that are not gateware: the words of their frames are taken in one per clock when the
     frame has arrived."""
 
     @property
     def act_ns(self) -> int:
-        """What a NIC takes to act on a message, an expiry or a refill: its own time behind that of
+        """Time in which a NIC acts on a message, an expiry or a refill: its own time behind that of
         an event at hand."""
         return self._ns(2 * EVENT_CLOCKS)
 
     def order_ps(self, overhead_ps: int) -> int:
-        """By how much a switch's arrivals and departures may be in another order than they are
-        reckoned to be: a message on the bus, a departure behind another one that was taken before
-        the link was free (`overhead_ps`: preamble and gap of a frame)."""
+        """Span within which a switch's arrivals and departures may be in another order than they
+        are reckoned to be: a message on the bus, a departure behind another one that was taken
+        before the link was free (`overhead_ps`: preamble and gap of a frame)."""
         clocks = MESSAGE_CLOCKS + TAKE_CLOCKS + ROUNDING_CLOCKS
         return clocks * self.period_ps + overhead_ps
 
     def charge_ps(self, overhead_ps: int) -> int:
-        """By how much a NIC takes a frame's tokens before the frame starts (it took it before the
+        """Span by which a NIC takes a frame's tokens before the frame starts (it took it before the
         last one had left), or behind that."""
         early = (TAKE_CLOCKS + ROUNDING_CLOCKS) * self.period_ps + overhead_ps
         return max(early, CHARGE_CLOCKS * self.period_ps)
 
     def late_ns(self, resolved: ResolvedPlan) -> int:
-        """How much later than it was due a frame may leave a node."""
+        """Largest lateness of a frame that leaves a node."""
         message = self._message_ns(resolved.plan) + self._ns(_draw_clocks(resolved))
         return max(message, self._refill_ns())
 
@@ -112,9 +112,9 @@ class Clocked:
 
 
 def _draw_clocks(resolved: ResolvedPlan) -> int:
-    """What a congestion point that samples by occupancy takes to find an occupied unit, at most.
+    """Most clocks in which a congestion point that samples by occupancy finds an occupied unit.
 
-    It tells nobody of a queue shorter than Q_eq / (1 + w): F is not above 0 there.
+    It sends no message for a queue shorter than Q_eq / (1 + w): F is not above 0 there.
     """
     most = 0
     ports = {port.entity: port for port in resolved.plan.ports()}

@@ -1,4 +1,4 @@
-"""The command `replay`: an oracle over captures, and what another congestion point would say."""
+"""Command `replay`: judges captured devices, and computes counterfactual congestion points."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def replay(
     ] = None,
     plan: Annotated[
         str | None,
-        typer.Option(metavar="PLAN", help="What the devices should do: a name or a TOML file."),
+        typer.Option(metavar="PLAN", help="Plan of the devices' behaviour: a name or a TOML file."),
     ] = None,
     named: Annotated[
         str | None,
@@ -51,12 +51,12 @@ def replay(
         typer.Option(
             "--what-if",
             metavar="KEY=VALUE",
-            help="Do not judge: tell what a plan changed so would have sent.",
+            help="Do not judge: show the messages under a plan changed so.",
         ),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="RULE", help="Switch a rule off; may be given again."),
+        typer.Option("--without", metavar="RULE", help="Switch a rule off; may be repeated."),
     ] = None,
     rules: Annotated[bool, typer.Option("--rules", help="List the rules, and end.")] = False,
     point: Annotated[
@@ -64,29 +64,27 @@ def replay(
         typer.Option(
             "--point",
             metavar="KEY=VALUE",
-            help="No plan: hold each CNM against a congestion point of this set_point and weight.",
+            help="No plan: check each CNM against a congestion point of this set_point and weight.",
         ),
     ] = None,
     seed_unknown: Annotated[
         bool,
-        typer.Option("--seed-unknown", help="The device's jitter is its own: judge each message."),
+        typer.Option("--seed-unknown", help="Seed of the device unknown: judge each message."),
     ] = False,
     late: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="How much later than it was due a frame may be captured: 50us."
-        ),
+        typer.Option(metavar="TIME", help="Accepted lateness of a captured frame: 50us."),
     ] = None,
     window: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="What a clocked device takes to act on a frame: within that its order is its own.",
+            help="Time in which a clocked device acts on a frame; within it any order is accepted.",
         ),
     ] = None,
     epoch: Annotated[
         int | None,
-        typer.Option(metavar="NS", help="When the run began (ns since 1970), if no file says so."),
+        typer.Option(metavar="NS", help="Start of the run (ns since 1970), if no file states it."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
@@ -211,7 +209,7 @@ def _what(
 
 
 def _result(run: Path) -> dict[str, Any]:
-    """What result.json holds; nothing where there is none that can be read."""
+    """Contents of result.json; empty where there is none that can be read."""
     try:
         found = json.loads((run / "result.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -220,12 +218,12 @@ def _result(run: Path) -> dict[str, Any]:
 
 
 def is_clocked(run: Path) -> bool:
-    """Whether a run's nodes were gateware."""
+    """True if a run's nodes were gateware."""
     return bool(_result(run).get("target") == GATEWARE)
 
 
 def clocked(run: Path) -> Clocked | None:
-    """What is known of the clocks of a gateware run; None for other runs. Raises BadInput."""
+    """Clocks of a gateware run; None for other runs. Raises BadInput."""
     from traces.oracle.clocked import Clocked
 
     if not is_clocked(run):
@@ -244,8 +242,8 @@ def clocked(run: Path) -> Clocked | None:
 
 
 def lateness(run: Path) -> int | None:
-    """How late a run's frames may be (ns): the longest lateness on a real machine, what pipelines
-    take in gateware; None where neither is known."""
+    """Lateness bound of a run's frames (ns): the longest lateness on a real machine, the pipelines'
+    time in gateware; None where neither is known."""
     clocks = clocked(run)
     if clocks is not None:
         from orchestrator.registry import Registry

@@ -1,4 +1,4 @@
-"""What would another congestion point have said? The same arrivals, other parameters.
+"""Counterfactual congestion point: messages for the same arrivals with other parameters.
 
 The answer is open-loop: the captured sources received the messages that were really sent. It means
 something up to the first moment at which a source would have received another message, plus the
@@ -34,7 +34,7 @@ KINDS = {CNM: "message", PAUSE: "PAUSE", PFC: "PFC"}
 
 @dataclass
 class Counterfactual:
-    """What a node would have sent, beside what its own reference sends."""
+    """Messages of a node under the other parameters, with those of its own reference."""
 
     node: str
     before: np.ndarray
@@ -46,7 +46,7 @@ class Counterfactual:
     reason: str
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The messages as plain data, for --json."""
         return {
             "node": self.node,
             "horizon_s": None if self.horizon_ps is None else self.horizon_ps / 1e12,
@@ -65,7 +65,7 @@ class Answer:
     undecided: dict[str, list[str]]
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The answer as plain data, for --json."""
         return {
             "tailback": 1,
             "nodes": [node.as_json() for node in self.nodes],
@@ -79,7 +79,7 @@ def counterfactual(
     other: ResolvedPlan,
     settings: Settings,
 ) -> Answer:
-    """Ask every switch of a captured run what it would have sent under another plan.
+    """Compute for every switch of a captured run its messages under another plan.
 
     Raises BadInput when the captures cannot be read as that run's, or the plans differ in what is
     connected to what.
@@ -113,7 +113,7 @@ def counterfactual(
         answer.nodes.append(Counterfactual(name, before, after, horizon, reason))
     if not answer.nodes:
         lacks = [f"{name}: {line}" for name, lines in answer.undecided.items() for line in lines]
-        raise BadInput(os.fspath(paths[0]), "no switch can be asked: " + "; ".join(lacks))
+        raise BadInput(os.fspath(paths[0]), "no switch can be computed: " + "; ".join(lacks))
     return answer
 
 
@@ -124,7 +124,7 @@ def _control(sent: np.ndarray) -> np.ndarray:
 def _horizon(
     plan: Plan, name: str, before: np.ndarray, after: np.ndarray
 ) -> tuple[int | None, str]:
-    """When the loop would have closed differently, and why."""
+    """Time at which the loop would have closed differently, and the reason."""
     names = ["kind", "due", "destination", *NAMES]
     count = min(len(before), len(after))
     same = np.ones(count, bool)
@@ -132,7 +132,7 @@ def _horizon(
         same &= before[field][:count] == after[field][:count]
     first = count if same.all() else int(np.argmin(same))
     if first == len(before) == len(after):
-        return None, "both say the same to the end"
+        return None, "both send the same to the end"
     one = [frames[first] for frames in (before, after) if first < len(frames)]
     change = min(one, key=lambda frame: int(frame["due"]))
     back = [
@@ -179,10 +179,10 @@ def show_counterfactual(found: Answer, console: Console) -> None:
     """Print it: the horizon first, then the messages up to there."""
     for node in found.nodes:
         until = "the end" if node.horizon_ps is None else f"{node.horizon_ps / 1e12:.9f} s"
-        console.print(Text(f"{node.node}: means something up to {until}", "bold"))
+        console.print(Text(f"{node.node}: valid up to {until}", "bold"))
         console.print(Text(f"  {node.reason}"))
         rows = []
-        for name, frames in (("as it was", node.before), ("what if", node.after)):
+        for name, frames in (("as it was", node.before), ("counterfactual", node.after)):
             counts = _counted(frames, node.horizon_ps)
             mean = counts["mean_feedback"]
             rows.append(
@@ -201,7 +201,7 @@ def show_counterfactual(found: Answer, console: Console) -> None:
             table(
                 ("time s", "kind", *NAMES[:5]),
                 [(f"{r['time_s']:.9f}", r["kind"], *(r[n] for n in NAMES[:5])) for r in some],
-                title=f"the first {len(some)} of what would have been sent",
+                title=f"the first {len(some)} of the counterfactual frames",
             )
         )
     for name, lines in found.undecided.items():

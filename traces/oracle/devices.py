@@ -1,7 +1,7 @@
-"""Devices of others, held to what the plan says that they are, by the captures at our ports.
+"""Conformance of external devices (DUT) to the plan, by the captures at adjacent ports.
 
 The reference is fed what our ports sent, and what it sends is compared with what they got. A device
-takes time of its own, which no plan says: how long its frames take is told by its metrics, and no
+takes time of its own, which no plan says: how long its frames take is in its metrics, and no
 frame is too late for the oracle by what the slowest one took. Its dice are its own as well: on real
 frames messages of a congestion point are judged one by one.
 """
@@ -75,7 +75,7 @@ def _has_dice(resolved: ResolvedPlan, name: str) -> bool:
 
 
 def _slowest_ns(name: str, recording: Recording) -> int:
-    """What the slowest frame took through a device; `LATE_NS` at least."""
+    """Longest latency of a frame through a device; `LATE_NS` at least."""
     seen = passage(recording.facing[name], recording.captures)
     if seen is None:
         return LATE_NS
@@ -86,7 +86,7 @@ def _slowest_ns(name: str, recording: Recording) -> int:
 def _judged(
     paths: list[Path], resolved: ResolvedPlan, name: str, settings: Settings
 ) -> NodeJudged | str:
-    """What became of the device, or why nothing can be said."""
+    """Judgement of the device, or the reason why there is none."""
     try:
         return judge(paths, resolved, replace(settings, only=frozenset({name}))).nodes[0]
     except BadInput as none:  # no captured frame is the device's: the sentence says what lacks
@@ -119,7 +119,7 @@ def _told(
 
 
 def _reorders(name: str, recording: Recording) -> bool:
-    """Whether some flow left the device in another order than it came."""
+    """True if some flow left the device in another order than it came."""
     from traces.metrics.devices import reordered
 
     seen = passage(recording.facing[name], recording.captures)

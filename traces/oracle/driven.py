@@ -1,4 +1,4 @@
-"""A node's world, driven by captured frames: what comes in is fed, what it sends is written down.
+"""Reference driver: feeds captured frames to a node's world and records the frames that it sends.
 
 All compiled code of the oracle is in this file: it calls only `orchestrator` (see
 `orchestrator.engine.jit`).
@@ -44,7 +44,7 @@ timer of the node expired last, and which flow's (NONE: a queue's); and the port
 did what the reference does not allow (NONE: none so far), and when; and where in the memory the
 stages of the traced limiter are (NONE: its algorithm has none)."""
 MORE, FULL = 0, 1
-"""Why the loop came back: it wants inputs, or room in `sent`."""
+"""Reasons why the loop returns: more inputs, or room in `sent`."""
 RESOLUTION_PS = 1000
 """Captures have whole nanoseconds: of two events closer than this either may have been first."""
 
@@ -95,13 +95,13 @@ def collect(w, state, sent, wires):  # type: ignore[no-untyped-def]
 
 @compiled
 def word(w, place):  # type: ignore[no-untyped-def]
-    """What the memory holds at a place; 0 at none."""
+    """Word of the memory at an address; 0 at none."""
     return w.memory[place] if place != NONE else 0
 
 
 @compiled
 def note(w, state, trace, now):  # type: ignore[no-untyped-def]
-    """Write the traced limiter or queue down when it has changed; the last rows are kept."""
+    """Record the traced limiter or queue when it has changed; the last rows are kept."""
     if now < state[FROM]:
         return
     last = trace[(state[TRACED] - 1) % trace.size]

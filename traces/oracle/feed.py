@@ -1,4 +1,4 @@
-"""Feeding a node's world what a capture says came in, and collecting what it sends."""
+"""Feeder: delivers captured input to a node's world and collects the frames that it sends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIRST_SENT = -2
 
 @dataclass(frozen=True)
 class Timing:
-    """How a capture's clock relates to the run's."""
+    """Relation of a capture's clock to the run's."""
 
     epoch_ns: int
     until_ns: int
@@ -51,11 +51,11 @@ class Timing:
     through: bool
     """A real-time loop: at a frame's arrival everything that was due has happened."""
     late_ns: int
-    """How much later than it was due a frame may be captured."""
+    """Accepted lateness of a captured frame."""
     nudges: Mapping[str, frozenset[Close]] = field(default_factory=dict)
     """By node, inputs that are taken to have come behind an event that they are close to."""
     window_ns: int = 0
-    """What a clocked device takes to act on a frame; 0: nothing, as the reference."""
+    """Time in which a clocked device acts on a frame; 0: at once, as the reference."""
     clocked: Clocked | None = None
     """Of gateware: what is known of its clocks."""
 
@@ -194,7 +194,7 @@ class Feeder:
     def _by_bus(
         self, bus: Bus, readers: list[Reader], rows: np.ndarray, count: int, nudges: list[Close]
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """As `_inputs`, where frames are queued when the bus has passed them."""
+        """Inputs as of `_inputs`, enqueued when the bus has passed them."""
         done, last = 0, 0
         moved = dict(nudges)
         fed: list[tuple[int, int, np.ndarray, int]] = []
@@ -283,7 +283,7 @@ class Feeder:
         )
 
     def _finish(self, take: Take) -> Any:
-        """Everything has come in: carry out the rest."""
+        """Carry out the rest after the last input."""
         until = self.timing.until_ns * 1000 + 999
         while True:
             answer = driven.run_until(
@@ -344,7 +344,7 @@ def _swap_by_rank(
 
 
 def key_of(frame: np.ndarray) -> tuple[int, int]:
-    """What tells a data frame from all others."""
+    """Identity of a data frame among all others."""
     return int(frame["flow"]), int(frame["sequence"])
 
 

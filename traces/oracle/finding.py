@@ -1,4 +1,4 @@
-"""A finding: the first frame of a node that departs from a rule, with what was expected."""
+"""Finding: the first frame of a node that violates a rule, with the expected frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = {DATA: "data", CNM: "message", PAUSE: "PAUSE", PFC: "PFC"}
 
 @dataclass
 class Finding:
-    """A departure, the rule that it breaks, and what the reference went through before."""
+    """A deviation, the rule that it violates, and the reference's states before it."""
 
     departure: Departure
     diagnosis: Diagnosis
@@ -27,7 +27,7 @@ class Finding:
 
     @property
     def time_ns(self) -> int:
-        """When, since the run began."""
+        """Time since the run began."""
         return self.departure.time_ns
 
     @property
@@ -36,7 +36,7 @@ class Finding:
         return self.diagnosis.rule
 
     def frames(self) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """What was expected and what was seen, field by field."""
+        """Expected and captured frame, field by field."""
         expected, seen = self.departure.expected, self.departure.seen
         return (
             None if expected is None else described(expected.frame, expected.due_ps / 1000),
@@ -55,7 +55,7 @@ class Finding:
         return in_words(self.departure.expected), in_words(self.departure.seen)
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The finding as plain data, for --json."""
         expected, seen = self.frames()
         rule = RULES[self.rule]
         return {

@@ -1,5 +1,5 @@
-"""A node's world that follows a device's departures: which of the frames that may leave is next and
-when it leaves is the device's; whether it may leave is judged.
+"""Conditioned reference: follows a device's choice and time of departures, and judges whether each
+departure was allowed.
 
 No standard says in which order flows of a NIC take turns, nor how many clocks a device takes from
 receiving to acting. Where a device says that it takes up to `window` ps, its ports are held in the
@@ -59,7 +59,7 @@ from traces.oracle.tokens import (
 )
 
 WANTED = driven.MORE
-"""What the loop answers when it wants more inputs."""
+"""Answer of the loop when it needs more inputs."""
 
 HELD, FREE, SINCE, RATE, BEFORE, CHANGED, OTHER = range(7)
 """Of a port: whether it is held; when its transmitter is free; since when something waits; the
@@ -84,7 +84,7 @@ def new_hold(ports: int, held: list[int]) -> np.ndarray:
 
 @compiled
 def waits(w, port):  # type: ignore[no-untyped-def]
-    """Whether a port has anything to send."""
+    """True if a port has anything to send."""
     if port.control_head != NONE:
         return True
     for index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
@@ -256,7 +256,7 @@ def overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def release(w, hold, now):  # type: ignore[no-untyped-def]
-    """Let the held ports go: from now on the reference sends by itself."""
+    """Release the held ports: from now on the reference sends without conditions."""
     for row in range(hold.shape[0]):
         if hold[row, HELD] == 0:
             continue
@@ -272,7 +272,7 @@ def release(w, hold, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def leave(w, hold, state, row, now):  # type: ignore[no-untyped-def]
-    """The device did what the reference does not allow, at this port: follow it no further."""
+    """The device did what the reference does not allow, at this port: stop following it."""
     if state[BLAMED] == NONE:
         state[BLAMED] = row
         state[SINCE_WHEN] = now
@@ -295,7 +295,7 @@ def expires(w, state, actor, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def is_behind(w, state, flow, close, now):  # type: ignore[no-untyped-def]
-    """Whether a timer has just expired that may as well expire behind a frame of this flow."""
+    """True if a timer that has just expired may as well expire behind a frame of this flow."""
     mine = state[WHOSE] == NONE or state[WHOSE] == flow
     return mine and now - state[EXPIRED] < close
 

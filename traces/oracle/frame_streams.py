@@ -1,4 +1,4 @@
-"""Captured frames of one port and direction, batch by batch, and several such streams in order."""
+"""Streams of captured frames of one port and direction, batch by batch, and their merging."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class CapturedFrames:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a stream is to be found: a file, its interface, a direction. `port` is the plan's port
-    that it stands for, which may be the other end of the link that was captured."""
+    """Source of a stream: a file, its interface, a direction. `port` is the plan's port that it
+    stands for, which may be the other end of the link that was captured."""
 
     path: str
     interface: int
@@ -82,7 +82,7 @@ class Reader:
         self.rest: CapturedFrames | None = None
 
     def ready(self, least: int = 1) -> int:
-        """Read until at least so many frames are at hand, or the end is reached; how many are."""
+        """Read until so many frames are buffered, or to the end; returns the number buffered."""
         while self.rest is None or len(self.rest) < least:
             more = next(self._stream, None)
             if more is None:
@@ -91,7 +91,7 @@ class Reader:
         return 0 if self.rest is None else len(self.rest)
 
     def take(self, count: int) -> CapturedFrames:
-        """The first frames at hand."""
+        """Remove and return the first buffered frames."""
         assert self.rest is not None
         taken, self.rest = self.rest.part(0, count), self.rest.part(count, len(self.rest))
         return taken

@@ -1,4 +1,4 @@
-"""The oracle's judgement of a run's captures: node by node, the first departure and its rule."""
+"""Judgement of a run's captures: node by node, the first deviation and its rule."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TRIES_CLOCKED = 24
 """A clocked device has more of them, and what one did to a byte counter is seen frames later."""
 MOST_ROUNDS = 16
 LATE_NS = 10_000_000
-"""How late a frame of a real-time run may be captured, when nobody says."""
+"""Accepted lateness of a captured frame of a real-time run, by default."""
 IGNORED = {
     "cp.offset": {(CNM, "offset")},
     "cp.delta": {(CNM, "delta")},
@@ -59,12 +59,12 @@ IGNORED = {
     "pause.class": {(PFC, "mark")},
     "pause.frame": {(PAUSE, "source"), (PFC, "source")},
 }
-"""What is not compared when a rule is switched off that only concerns a field."""
+"""Fields that are not compared when a rule is switched off that concerns them alone."""
 
 
 @dataclass
 class NodeJudged:
-    """What became of one node. `finding` is its first departure."""
+    """Judgement of one node. `finding` is its first deviation."""
 
     name: str
     frames: int = 0
@@ -73,12 +73,12 @@ class NodeJudged:
     excused: list[Finding] = field(default_factory=list)
     """Departures from rules that are switched off."""
     undecided: list[str] = field(default_factory=list)
-    """What the capture cannot decide, and why."""
+    """Questions that the capture cannot decide, with reasons."""
     assembly: Assembly | None = None
     """The reference after it was driven."""
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The judgement as plain data, for --json."""
         return {
             "node": self.name,
             "frames": self.frames,
@@ -90,7 +90,7 @@ class NodeJudged:
 
 @dataclass
 class Judgement:
-    """The oracle's answer."""
+    """Judgement of all nodes."""
 
     nodes: list[NodeJudged]
     notes: list[str]
@@ -108,7 +108,7 @@ class Judgement:
         return not self.findings
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The judgement as plain data, for --json."""
         first = self.findings[0].as_json() if self.findings else None
         return {
             "tailback": 1,
@@ -122,7 +122,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user may say about a capture."""
+    """Options of a judgement."""
 
     epoch_ns: int | None = None
     late_ns: int | None = None
@@ -130,11 +130,11 @@ class Settings:
     without: frozenset[str] = frozenset()
     """Rules that are switched off."""
     window_ns: int = 0
-    """What a clocked device takes to act on a frame: its order of frames within that is its own."""
+    """Time in which a clocked device acts on a frame: within it the order is the device's."""
     clocked: Clocked | None = None
     """Of gateware: what is known of its clocks."""
     seed_known: bool = True
-    """False: the device has dice of its own, so that each message is judged by itself."""
+    """False: the device's random seed is unknown, so that each message is judged alone."""
     only: frozenset[str] | None = None
     """The nodes that are judged; None: all."""
 
@@ -294,8 +294,8 @@ class _Judge:
         return None
 
     def _is_better(self, other: Outcome, outcome: Outcome) -> bool:
-        """Whether more agrees. The other order moves what is predicted by the window at most: that
-        by_message makes nothing right."""
+        """True if more agrees. The other order moves predictions by the window at most, so a gain
+        within the window proves nothing."""
         more = other.reached_ns - outcome.reached_ns
         moved = max(self.timing.window_ns, CLOCK_NS)
         return more > moved or (more > 0 and other.agreed > outcome.agreed)
@@ -315,7 +315,7 @@ class _Judge:
         )
 
     def _state_at(self, time_ns: int, watch: Watch | None) -> Outcome:
-        """The reference by itself, up to a time."""
+        """The unconditioned reference, up to a time."""
         state = check(
             self.resolved,
             replace(self.node, outputs=[]),
@@ -333,7 +333,7 @@ class _Judge:
         return Finding(departure, diagnosis, self._trace(outcome))
 
     def _trace(self, outcome: Outcome) -> Any:
-        """What the reference went through before the departure: limiter or queue."""
+        """States of the reference before the deviation: limiter or queue."""
         departure = outcome.departure
         assert departure is not None
         watch = watched(self.resolved, outcome, departure)

@@ -1,4 +1,4 @@
-"""The feedback's value as the rules say, from offset and delta; and Table 1.
+"""QCN feedback quantisation from offset and delta, and the sampling intervals of Table 1.
 
 Stated here once more, on purpose: a message is held against the rules and not against the plugin.
 """
@@ -36,6 +36,6 @@ def level(
 
 
 def fits(set_point: int, weight: int, offset: int, delta: int, feedback: int) -> bool:
-    """Whether some offset and delta within their units give this feedback."""
+    """True if some offset and delta within their units give this feedback."""
     found = [level(set_point, weight, offset + a, delta + b) for a in WITHIN for b in WITHIN]
     return min(found) <= feedback <= max(found)

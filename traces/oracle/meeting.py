@@ -1,4 +1,4 @@
-"""When frames went into a device and came out of it, as far as our ends could tell.
+"""Device times: when frames entered and left a device, bounded by the captures at adjacent ports.
 
 Our end takes in what has waited for it at once, and the clock of a run may stand still meanwhile.
 Frames that it saw closer together than their cable carries them are taken to have come one after

@@ -1,4 +1,4 @@
-"""The picture around a departure: what the reference went through, and what was seen."""
+"""Figure of a deviation: states of the reference, and the captured frames."""
 
 from __future__ import annotations
 

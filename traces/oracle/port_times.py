@@ -1,4 +1,4 @@
-"""When a message should have left: as soon as its port is free, before all data that waits."""
+"""Departure times of messages: as soon as the port is free, before all waiting data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from traces.oracle.frame_streams import Place, frame_stream
 
 
 class PortTimes:
-    """What a port has sent, by the capture: `starts` and `ends` int64[n] (ps), `data` bool[n]."""
+    """Frames that a port has sent, by the capture: `starts` and `ends` int64[n] (ps), `data`
+    bool[n]."""
 
     def __init__(self, place: Place, built: Assembly, timing: Timing) -> None:
         port = built.world.ports[built.indices.port_rows[place.port]]
@@ -28,7 +29,7 @@ class PortTimes:
         self.starts = self.ends - np.concatenate([none, *taken])
 
     def due_ps(self, length: int, ready_ps: int, seen_ps: int) -> int:
-        """When a message of so many octets that is ready to leave is captured, if it waits for the
+        """Capture time of a message of so many octets that is ready to leave, if it waits for the
         frame that is under way and for other control frames that left before it, and for no more.
         """
         before = self.ends < seen_ps - self._delay

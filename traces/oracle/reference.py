@@ -1,4 +1,4 @@
-"""The reference of one node: its world as the plan has it, with the algorithms of the registry.
+"""Reference model of one node: its world by the plan, with the registered algorithms.
 
 A `Variant` is a reference that keeps one rule less, or has other parameters: what a device does
 that breaks the rule. Which of them explains a capture tells which rule was broken.
@@ -35,7 +35,7 @@ class Variant:
 
     rule: str
     what: str
-    """What the device would be doing, as a sentence."""
+    """Behaviour of such a device, as a sentence."""
     kind: str = ""
     """Of the algorithm: congestion_point, reaction_point, pause."""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def build(resolved: ResolvedPlan, node: str, variants: Sequence[Variant] = ()) -
 
 
 def _holders(resolved: ResolvedPlan, node: str) -> set[str]:
-    """Whatever of a node algorithms can belong to."""
+    """Entities of a node that algorithms can belong to."""
     ports = [port for port in resolved.plan.ports() if port.node == node]
     return {node, *(port.entity for port in ports), *(port.input for port in ports)}
 

@@ -1,4 +1,4 @@
-"""The rules that a device is held to. Each has a name, what it says, and where that is said.
+"""Conformance rules by which a device is judged: name, statement and source of each.
 
 Papers are cited as in docs/references.md; the clauses of the standards are those of 802.1Q with the
 amendments Qau and Qbb, and of 802.3.
@@ -133,7 +133,7 @@ RULES = {
         Rule("pause.resume", "0 quanta end a pause, and the port goes on", f"{PAUSES}; {QBB}"),
         Rule("pause.stop", "a queue above its high mark stops its neighbours", f"{PAUSES}; {QBB}"),
         Rule("pause.go", "a queue below its low mark lets them go", f"{PAUSES}; {QBB}"),
-        Rule("pause.refresh", "a pause is said again before it runs out", f"{PAUSES}; {QBB}"),
+        Rule("pause.refresh", "a pause is refreshed before it runs out", f"{PAUSES}; {QBB}"),
         Rule(
             "pause.quanta", "a PAUSE or PFC frame carries the quanta it should", f"{PAUSES}; {QBB}"
         ),

@@ -1,4 +1,4 @@
-"""The states that the reference went through: queues and limiters, sampled as the plan says."""
+"""Reconstructed states of the reference: queues and limiters, sampled as the plan says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judgement for a terminal: the first departure first, with its surroundings."""
+"""Terminal output of a judgement: the first deviation first, with its surroundings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tokens a followed device's limiters may have beside the reference's, more or less.
+"""Token tolerance: bounds on a followed device's tokens relative to the reference's limiters.
 
 A device acts up to `window` ps later than the reference on a new rate: a refill meanwhile may have
 been at the old one. It takes a frame's tokens up to that long before the frame is on the wire, or
@@ -85,7 +85,7 @@ def grant_refills(slack, index, limiter, window, now):  # type: ignore[no-untype
 
 @compiled
 def lend(w, slack, lined, flow_index, now):  # type: ignore[no-untyped-def]
-    """Let a flow line up that the device's tokens may have sufficed for."""
+    """Start a flow for which the device's tokens may have sufficed."""
     flow = w.flows[flow_index]
     if flow.ready != 0 or flow.head == NONE or flow.limiter == NONE:
         return
@@ -103,7 +103,7 @@ def lend(w, slack, lined, flow_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def excused(w, slack, flow_index, early, now):  # type: ignore[no-untyped-def]
-    """When a frame might have left, where the device's tokens may have been fewer (ps)."""
+    """Earliest start of a frame, where the device's tokens may have been fewer (ps)."""
     flow = w.flows[flow_index]
     if flow.limiter == NONE:
         return early
@@ -120,7 +120,7 @@ def excused(w, slack, flow_index, early, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def not_yet(w, slack, flow_index, now):  # type: ignore[no-untyped-def]
-    """Whether the device's tokens of a flow that is ready may not have sufficed so far."""
+    """True if the device's tokens of a flow that is ready may not have sufficed so far."""
     index = w.flows[flow_index].limiter
     if index == NONE:
         return False

@@ -1,4 +1,4 @@
-"""Messages one by one, when the dice of the congestion point are not known.
+"""Check of congestion messages one by one, when the random seed of the device is unknown.
 
 The queue is reconstructed from what came in and what the plan says of the port; a message is held
 against the queue that its sampled frame met, and against the message before.
@@ -36,7 +36,7 @@ FIELDS = {"set_point", "weight", "sample_base", "counts"}
 
 @dataclass
 class SwitchJudged:
-    """What became of one switch."""
+    """Judgement of one switch."""
 
     messages: int = 0
     """Messages that break no rule."""
@@ -58,10 +58,10 @@ class Sampled:
     frame: int
     """Octets of that frame."""
     source: int
-    """Whose frame it is."""
+    """Source of the frame."""
     at_ps: int
     due_ps: int | None = None
-    """When the message should be seen; None: that is not known of its port."""
+    """Expected capture time of the message; None: unknown for its port."""
 
 
 def judge_unknown_seed(
@@ -211,7 +211,7 @@ def _first(
 
 
 def _addressed(one: Sampled, without: frozenset[str]) -> tuple[str, str, dict[str, int]]:
-    """Whether the message goes to the source of the frame that it is about."""
+    """True if the message goes to the source of the frame that it is about."""
     if int(one.seen.frame["destination"]) == one.source or "cp.culprit" in without:
         return "", "", {}
     why = "its address is not that of the sampled frame's source"

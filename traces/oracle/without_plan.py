@@ -1,4 +1,4 @@
-"""Messages of congestion points that no plan knows, by given parameters.
+"""Check of congestion messages without a plan, by given parameters.
 
 Such a capture has other addresses than a plan's and payloads without numbers, so that no queue can
 be reconstructed. What a message says of itself can be held against the rules all the same.
@@ -31,7 +31,7 @@ from traces.oracle.levels import LEVELS, WITHIN
 
 ALGORITHM = "qcn-cp"
 JUDGED = ("set_point", "weight")
-"""Parameters that a message by itself can be held against."""
+"""Parameters by which a single message can be judged."""
 MOST_POINTS = 1 << 12
 MOST_WEIGHT = 8
 """Weights that are tried to explain a feedback."""
@@ -182,7 +182,7 @@ def _broken(cnms: np.ndarray, params: Params) -> dict[str, np.ndarray]:
 
 
 def _why(rule: str, cnms: np.ndarray, params: Params) -> tuple[str, int, str]:
-    """What differs (a field of a frame), what it should be, and a sentence."""
+    """The differing field of a frame, its expected value, and a sentence."""
     one = cnms[0]
     weight = int(params.weight)  # type: ignore[attr-defined]
     if rule == "cp.message":

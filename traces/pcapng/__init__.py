@@ -1,4 +1,4 @@
-"""pcapng, exact to the nanosecond, with one interface block per port.
+"""pcapng files, exact to the nanosecond, with one interface block per port.
 
 Layout after draft-ietf-opsawg-pcapng. Our own, because the readers and writers at hand lose
 something: dpkt keeps one interface block and floating-point times, scapy takes one Python call per

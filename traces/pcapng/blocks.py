@@ -1,4 +1,4 @@
-"""Block types and options of pcapng, and how a small block is put together."""
+"""Block types and options of pcapng, and the encoding of small blocks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def text_option(code: int, text: str) -> bytes:
 
 
 EPOCH = "tailback: time 0 of the run is at"
-"""How the comment of a section begins that says so; the nanoseconds since 1970 follow."""
+"""Prefix of a section's comment with time 0 of the run; nanoseconds since 1970 follow."""
 
 
 def epoch_of(comment: str) -> int | None:

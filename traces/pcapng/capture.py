@@ -1,4 +1,4 @@
-"""What is read from a pcapng file."""
+"""Contents of a pcapng file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole pcapng file at once, for what is small: every frame a row of one table.
+"""Reader of small pcapng files as one table: every frame a row.
 
 Stricter than `traces.capture`, which this stands on: damage is an error here.
 """

@@ -1,4 +1,4 @@
-"""Writing port captures as pcapng: whole batches of packet blocks at a time, in numpy."""
+"""Writer of port captures as pcapng: whole batches of packet blocks at a time, in numpy."""
 
 from __future__ import annotations
 

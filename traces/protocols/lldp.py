@@ -1,4 +1,4 @@
-"""LLDP (802.1AB) as far as DCBX needs it: congestion notification, ETS and PFC TLVs of 802.1Q."""
+"""LLDP (802.1AB) for DCBX: congestion notification, ETS and PFC TLVs of 802.1Q."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Pause(dpkt.Packet):
 
 
 class Pfc(dpkt.Packet):
-    """The same per priority: bit n of `enabled` says whether `quanta[n]` counts."""
+    """Per-priority pause: bit n of `enabled` says whether `quanta[n]` counts."""
 
     __hdr__ = (
         ("enabled", "H", 0),
@@ -25,7 +25,7 @@ class Pfc(dpkt.Packet):
 
     @property
     def quanta(self) -> tuple[int, ...]:
-        """Of priority 0 to 7."""
+        """Quanta of priority 0 to 7."""
         return tuple(getattr(self, f"quanta{priority}") for priority in range(CLASSES))
 
 

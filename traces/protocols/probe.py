@@ -12,7 +12,7 @@ class Probe(dpkt.Packet):
     """A probe (`way` 1) or its echo (2); `data` is the padding.
 
     The EtherType is one of those for local experiments: what is not of our version or has another
-    way is not a probe of ours, and stays octets.
+    way is not tailback's probe, and stays octets.
     """
 
     __hdr__ = (

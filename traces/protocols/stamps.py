@@ -1,4 +1,4 @@
-"""Stamps: what ports on its way say in a data frame, and its acknowledgement echoes.
+"""Hop stamps (INT): a record of each port in a data frame, echoed by its acknowledgement.
 
 Where they begin in a frame is the frame type's to say (`orchestrator.engine.frames`), so that types
 that plugins bring are read as well. Words are as on the wire: docs/settled/frames.md.
@@ -17,8 +17,8 @@ from orchestrator.engine.frames.stamps import KILO, MOST_STAMPS, STAMP_OCTETS
 
 
 class Stamp(dpkt.Packet):
-    """What one port says: octets that wait, or the signal where a frame keeps one stamp; octets
-    that have left; ns; kbit/s; its address index."""
+    """Stamp of one port: queued octets, or the signal where a frame keeps one stamp; octets sent;
+    ns; kbit/s; its address index."""
 
     __hdr__ = (
         ("queued", "I", 0),

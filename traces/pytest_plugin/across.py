@@ -1,4 +1,4 @@
-"""Runs across the machines of a testbed, by a controller of this session's own."""
+"""Runs on the machines of a testbed, by a controller that the test session starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from traces.pytest_plugin.outcome import Outcome
 
 READY_S = 300.0
-"""Until the controller must have said that it listens; on a busy machine it may take long."""
+"""Time for the controller to report that it listens; long for a busy machine."""
 
 
 class Across:
@@ -84,7 +84,7 @@ def across(testbed: Path) -> Iterator[Across]:
 
 
 def _address(process: subprocess.Popen[bytes], said: Path) -> str:
-    """Where the controller listens, once it has said so."""
+    """Address of the controller, from its first line of output."""
     end = time.monotonic() + READY_S
     while time.monotonic() < end:
         words = said.read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""What a test can need of its testbed, which targets have it, and how to get it."""
+"""Capabilities that a test can need, the targets that have them, and how to provide them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CARD = "card"
 DEVICE = "device"
 """The target software with a device of others in it: likewise."""
 REAL_TIME = (SOFTWARE, CARD, DEVICE)
-"""Where a machine's own time is in the path."""
+"""Targets whose path includes the machine's own time."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ CAPABILITIES = {
 
 
 def lack(name: str, target: str, *, machines: bool) -> str | None:
-    """Why `target` (or CARD) has not got a capability, with the instruction; None when it has.
+    """Reason why `target` (or CARD) lacks a capability, with the remedy; None when it has it.
 
     `machines`: whether the testbed names some.
     """

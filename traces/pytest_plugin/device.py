@@ -1,4 +1,4 @@
-"""A device under test that is none of ours: how it is cabled, and what it is said to be.
+"""Description of a device under test (DUT): its cabling and its stated properties.
 
 dut.toml:
 
@@ -20,7 +20,7 @@ from orchestrator.plan.text import table_in
 from orchestrator.plan.translate import translate
 
 DEVICE = "dut"
-"""What plans of the suite call it."""
+"""Name of the device in plans of the suite."""
 PORTS = ("nic1", "nic2", "far")
 QUANTA = {100_000_000: 1, 10**9: 2, 10**10: 60, 4 * 10**10: 118, 10**11: 394}
 """Of 512 bit times, by rate: from the arrival of a PAUSE until no frame starts any more (802.3
@@ -30,7 +30,7 @@ Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$")]
 
 
 class Device(BaseModel):
-    """What is said of a device. Times in ps, rates in bit/s, sizes in octets."""
+    """Properties of a device. Times in ps, rates in bit/s, sizes in octets."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,9 +38,9 @@ class Device(BaseModel):
     does: list[Literal["pause", "pfc", "qcn"]] = []
     rate: Rate = Field(10**9, ge=10**6, le=10**12)
     load: Rate = Field(20_000_000, ge=10**5, le=10**12)
-    """What each of our NICs sends where nothing is to be overloaded."""
+    """Rate of each testbed NIC where nothing is to be overloaded."""
     service: Rate | None = Field(None, ge=10**5, le=10**12)
-    """What its port `far` serves, for QCN; default: the rate."""
+    """Service rate of its port `far`, for QCN; default: the rate."""
     reaction: Duration | None = Field(None, ge=0, le=10**12)
     """From a PAUSE's arrival until no frame starts any more; default: what 802.3 allows."""
     cores: int | None = Field(None, ge=1, le=2)
@@ -73,7 +73,7 @@ class Device(BaseModel):
 
     @property
     def cables(self) -> list[str]:
-        """As `--external` takes them."""
+        """Cables in the form of `--external`."""
         return [f"{DEVICE}.{port}={interface}" for port, interface in self.ports.items()]
 
     @property
@@ -83,17 +83,17 @@ class Device(BaseModel):
 
     @property
     def reaction_ps(self) -> int:
-        """What it is allowed from a PAUSE's arrival to its last start."""
+        """Time from a PAUSE's arrival to the last start of a frame that is allowed."""
         return self.quantum_ps * QUANTA[self.rate] if self.reaction is None else self.reaction
 
     @property
     def why(self) -> str:
-        """Where that comes from."""
+        """Source of the reaction time."""
         if self.reaction is not None:
-            return "what is said of the device"
+            return "stated for the device"
         return f"802.3 annex 31B: {QUANTA[self.rate]} quanta at this rate"
 
     def settings(self) -> list[str]:
-        """Of a plan of the suite: its cables' rate, and what NICs send."""
+        """Settings for a plan of the suite: rate of the cables, and sending rate of NICs."""
         links = [f"links.{name}.rate={self.rate}b/s" for name in ("up1", "up2", "down")]
         return [*links, *(f"traffic.load{n}.rate={self.load}b/s" for n in (1, 2))]

@@ -1,7 +1,7 @@
-"""What pytest finds by entry point, installed as the module `_tailback_pytest`.
+"""Entry point of the pytest plugin, installed as the module `_tailback_pytest`.
 
-`python -m pytest` looks for modules in the working folder first, and somebody's `traces.py` there
-would stand for our package. So this file goes by a name that nobody has, finds the plugin by its
+`python -m pytest` looks for modules in the working folder first, and a user's `traces.py` there
+would hide the package. So this file has a name that no other has, finds the plugin by its
 place, and loads it as a package of that name: the word `traces` stays free for the user's file.
 What the fixtures need beyond that is looked up when a test asks for one.
 """
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ALIAS = "_tailback_pytest_plugin"
-"""What the plugin's folder is called as a package while pytest runs."""
+"""Package name of the plugin's folder while pytest runs."""
 PLACE = Path("traces", "pytest_plugin")
 
 pytest_plugins: list[str] = []

@@ -1,4 +1,4 @@
-"""A figure: what a rule wants, what was seen, how far they may be apart and why."""
+"""Measured figure: expected and measured value of a rule, with tolerance and its reason."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Figure:
 
     @property
     def kept(self) -> bool:
-        """Whether the rule is kept."""
+        """True if the measured value is within the tolerance."""
         return abs(self.seen - self.expected) <= self.tolerance
 
     def table(self) -> dict[str, Any]:
-        """As plain data, for JSON and other processes, numpy's numbers as Python's."""
+        """The figure as plain data, for JSON and other processes, numpy's numbers as Python's."""
         told = {
             key: value.item() if isinstance(value, np.generic) else value
             for key, value in asdict(self).items()

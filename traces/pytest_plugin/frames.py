@@ -16,7 +16,7 @@ from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 @compiled
 def _decode_all(types, octets, lengths, frames):  # type: ignore[no-untyped-def]
     for row in range(lengths.size):
-        decode(types, octets[row], lengths[row], frames[row])  # one that nobody knows stays blank
+        decode(types, octets[row], lengths[row], frames[row])  # an unknown one stays blank
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,18 @@ class Frames:
         return np.asarray(self.fields[field])
 
     def where(self, chosen: np.ndarray) -> Frames:
-        """Those for which `chosen` (bool[n]) is true."""
+        """The frames for which `chosen` (bool[n]) is true."""
         rows = (self.times_ps, self.outgoing, self.lengths, self.fields)
         return Frames(*(row[chosen] for row in rows))
 
     @property
     def sent(self) -> Frames:
-        """Those that left the port."""
+        """The frames that left the port."""
         return self.where(self.outgoing)
 
     @property
     def received(self) -> Frames:
-        """Those that came in."""
+        """The frames that came in."""
         return self.where(~self.outgoing)
 
     @property

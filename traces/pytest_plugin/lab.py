@@ -1,4 +1,4 @@
-"""The testbed of a test session: one target, with the machines that testbed.toml names."""
+"""Runner of plans on one target, with the machines that testbed.toml names."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class Lab:
     ) -> None:
         self.target, self.across, self.cards, self.device = target, across, cards, device
         self.column = CARD if cards is not None else DEVICE if device is not None else target
-        """What figures are of."""
+        """Column of the figures."""
         self._last: Outcome | None = None
         self._kept: dict[tuple[str, ...], Outcome] = {}
 
     def lacks(self, capability: str) -> str | None:
-        """Why a capability is not to be had, with the instruction how to get it; else None."""
+        """Reason why a capability is not available, with the remedy; else None."""
         machines = self.across is not None
         if (text := lack(capability, self.column, machines=machines)) is not None:
             return text
         return self.unusable()
 
     def unusable(self) -> str | None:
-        """Why the target is not to be used on this machine, with the remedy; else None."""
+        """Reason why the target cannot be used on this machine, with the remedy; else None."""
         from orchestrator.registry import Registry
 
         if self.across is not None or self.cards is not None:

@@ -1,4 +1,4 @@
-"""What a run came to, wherever it was made: result, samples, captured frames."""
+"""Outcome of a run: result, samples, captured frames."""
 
 from __future__ import annotations
 
@@ -110,19 +110,19 @@ class Outcome:
 
     @property
     def late_ps(self) -> int:
-        """How late a departure was at worst, as the run measured it (ps); 0: virtual time."""
+        """Largest lateness of a departure, as the run measured it (ps); 0: virtual time."""
         lateness = self.result["fidelity"].get("lateness_s") or {}
         return int(lateness.get("max", 0.0) * 1e12)
 
 
 class Node:
-    """What was sampled and measured of one node in a run."""
+    """Samples and metrics of one node in a run."""
 
     def __init__(self, name: str, outcome: Outcome) -> None:
         self.name, self.outcome = name, outcome
 
     def entities(self) -> list[str]:
-        """Its ports, limiters, flows: what samples are named by."""
+        """Entities of the node: its ports, limiters, flows."""
         return list(dict.fromkeys(c.entity for c in self.outcome.columns if c.node == self.name))
 
     def sampled(self, entity: str, quantity: str) -> np.ndarray:

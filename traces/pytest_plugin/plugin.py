@@ -1,4 +1,4 @@
-"""The pytest plugin: options, fixtures, the marker `needs`, the table of figures.
+"""pytest plugin: options, fixtures, the marker `needs`, the table of figures.
 
 pytest loads it wherever tailback is installed (see `entry`); a session that uses none of its
 fixtures pays for this file alone. It is then not a part of the package `traces`, a word that may
@@ -64,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def targets(config: pytest.Config) -> list[str]:
-    """The targets asked for. Raises UsageError for one that is none."""
+    """The requested targets. Raises UsageError for an unknown one."""
     given = config.getoption("tailback_target")
     words = ",".join(given).split(",") if given else config.getini("tailback_targets")
     for word in words:
@@ -159,7 +159,7 @@ def _refuse_hidden_packages() -> None:
 
 @pytest.fixture(scope="session")
 def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
-    """The lab of each target, made when it is asked for and kept for the session."""
+    """The lab of each target, made on first use and kept for the session."""
     _refuse_hidden_packages()
     from traces.pytest_plugin.across import across
     from traces.pytest_plugin.device import Device
@@ -190,7 +190,7 @@ def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
 
 @pytest.fixture(scope="session")
 def tailback_target(request: pytest.FixtureRequest) -> str:
-    """The target at hand, one of those of --tailback-target."""
+    """The current target, one of those of --tailback-target."""
     word: str = request.param
     return word
 
@@ -199,7 +199,7 @@ def tailback_target(request: pytest.FixtureRequest) -> str:
 def testbed(
     request: pytest.FixtureRequest, tailback_target: str, _labs: Callable[[str], Lab]
 ) -> Lab:
-    """The testbed on the target at hand; a test whose needs it does not meet is skipped."""
+    """The testbed on the current target; a test whose needs it does not meet is skipped."""
     lab = _labs(tailback_target)
     for mark in request.node.iter_markers("needs"):
         for name in mark.args:

@@ -1,4 +1,4 @@
-"""Figures of several targets side by side: for a terminal, as Markdown, HTML or JSON."""
+"""Table of figures of several targets: for a terminal, as Markdown, HTML or JSON."""
 
 from __future__ import annotations
 

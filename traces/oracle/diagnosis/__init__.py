@@ -1,4 +1,4 @@
-"""Which rule a departure breaks: by what differs, or by the variant that explains what follows.
+"""Diagnosis of a deviation: the broken rule, by the difference or by an explaining variant.
 
 What a departure shows by itself comes first (a frame that comes later, a message that went another
 way); then the variants of the reference are tried; a rule that is merely near comes last.

@@ -1,4 +1,4 @@
-"""What a diagnosis has to go by, and what it says."""
+"""Input and result of a diagnosis."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class Diagnosis:
     why: str
     variant: Variant | None = None
     others: list[str] = field(default_factory=list)
-    """What would explain the capture just as well."""
+    """Rules that would explain the capture just as well."""
 
 
 @dataclass
 class Case:
-    """A departure with the means to look into it."""
+    """A deviation with the means to examine it."""
 
     resolved: ResolvedPlan
     departure: Departure
     reached: float
-    """How far the reference agreed (ns)."""
+    """Time up to which the reference agreed (ns)."""
     late_ns: int
-    """How late a frame may be that is on time."""
+    """Accepted lateness of a frame."""
     attempt: Callable[[Variant, Watch | None], Outcome | None]
     """Checks the node against a variant."""
     state_at: Callable[[int, Watch | None], Outcome]
-    """The reference at a time (ns), by itself."""
+    """The unconditioned reference at a time (ns)."""
 
     @cached_property
     def state(self) -> Outcome:
@@ -60,24 +60,24 @@ class Case:
 
     @property
     def way_ns(self) -> int:
-        """From the start of the frame that departs to its capture."""
+        """Time from the start of the frame that deviates to its capture."""
         return int(self.port.delay) // 1000 + self.slot_ns
 
     @property
     def slot_ns(self) -> int:
-        """What the frame that departs takes on the wire."""
+        """Time on the wire of the frame that deviates."""
         port, one = self.port, self.departure.seen or self.departure.expected
         octets = int(port.overhead) + (0 if one is None else int(one.frame["length"]))
         return octets * 8 * PS_PER_S // int(port.rate) // 1000
 
     @property
     def expected(self) -> list[Expected]:
-        """What was predicted, from the departure on."""
+        """Predicted frames, from the deviation on."""
         return [e for e in (self.departure.expected, *self.departure.expected_next) if e]
 
     @property
     def seen(self) -> list[SeenFrame]:
-        """What was captured, from the departure on."""
+        """Captured frames, from the deviation on."""
         return [s for s in (self.departure.seen, *self.departure.seen_next) if s]
 
 
@@ -87,12 +87,12 @@ def kind_of(one: Expected | SeenFrame | None) -> int:
 
 
 def key_of(one: Expected | SeenFrame) -> tuple[int, ...]:
-    """What tells a frame from all others."""
+    """Identity of a frame among all others."""
     return tuple(int(one.frame[name]) for name in ("kind", "flow", "sequence"))
 
 
 def is_early(departure: Departure) -> bool:
-    """Whether a frame came before it should have; otherwise one did not come when it should."""
+    """True if a frame came before it should have; otherwise one did not come when it should."""
     if departure.expected is None:
         return True
     if departure.seen is None:
@@ -128,7 +128,7 @@ def explained(case: Case, found: list[tuple[Outcome, Variant]]) -> Diagnosis | N
 
 
 def changes(outcome: Outcome, since_ns: float) -> int:
-    """How often the rate of the limiter that was watched changed since a time."""
+    """Number of rate changes of the watched limiter since a time."""
     rows = outcome.trace
     changed = np.flatnonzero(np.diff(rows["rate"]) != 0) + 1
     times = rows["time"][changed] // 1000

@@ -1,5 +1,5 @@
-"""What is wrong with a congestion message: its source, its time, its sample, or whether there is
-one at all."""
+"""Diagnosis of congestion messages: wrong source, time or sample, missing or superfluous
+message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ UNIT = 64
 
 
 def message(case: Case) -> Diagnosis:
-    """By the field that differs; where it is the frame as such, by what became of the message."""
+    """The broken rule, by the field that differs; where the frame as such differs, by the fate of
+    the message."""
     departure, what = case.departure, case.departure.what
     if what == "offset":
         assert departure.expected is not None and departure.seen is not None  # noqa: PT018
@@ -56,7 +57,7 @@ def _another(case: Case) -> Diagnosis:
 
 
 def _way_round(departure: Departure) -> str:
-    """Where the message went, and where it should have gone."""
+    """Diagnosis of a message to the wrong destination."""
     here, there = departure.port, departure.elsewhere
     wanted, got = (here, there) if departure.is_missing else (there, here)
     return f"the message went out of {got} and not of {wanted}"
@@ -82,7 +83,7 @@ def _late(case: Case) -> Diagnosis | None:
 
 
 def _is_same_sample(case: Case) -> bool:
-    """Whether the message is as expected in all that the queue decides."""
+    """True if the message is as expected in all that the queue decides."""
     wanted, got = case.departure.expected, case.departure.seen
     if wanted is None or got is None or not kind_of(wanted) == kind_of(got) == CNM:
         return False

@@ -1,4 +1,4 @@
-"""What is wrong with a PAUSE or PFC frame."""
+"""Diagnosis of PAUSE and PFC frames."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traces.oracle.diagnosis.case import SOON_NS, Diagnosis, is_early, kind_of
 
 
 def _quanta(one: Expected | SeenFrame) -> int:
-    """Quanta that a PAUSE asks for; the most of those priorities that a PFC frame enables."""
+    """Quanta of a PAUSE; the most of those priorities that a PFC frame enables."""
     frame = one.frame
     if int(frame["kind"]) == PAUSE:
         return int(frame["feedback"])
@@ -21,7 +21,7 @@ def _quanta(one: Expected | SeenFrame) -> int:
 
 
 def pause(departure: Departure) -> Diagnosis:
-    """Which rule of PAUSE or PFC."""
+    """The broken rule of PAUSE or PFC."""
     expected, seen = departure.expected, departure.seen
     if kind_of(expected) in (PAUSE, PFC) and kind_of(expected) == kind_of(seen):
         assert expected is not None and seen is not None  # noqa: PT018
@@ -47,5 +47,5 @@ def pause(departure: Departure) -> Diagnosis:
     if _quanta(odd) == 0:
         return Diagnosis("pause.go", f"the end of the pause {how}")
     if held:
-        return Diagnosis("pause.refresh", f"the pause, which is not over yet, said again: {how}")
+        return Diagnosis("pause.refresh", f"the pause, which is not over yet, refreshed: {how}")
     return Diagnosis("pause.stop", f"the pause {how}")

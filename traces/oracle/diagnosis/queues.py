@@ -1,4 +1,4 @@
-"""What is wrong with the data that leaves a queue."""
+"""Diagnosis of data that leaves a queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the data that a NIC sends: a pause, a rule of its limiter, or its turns."""
+"""Diagnosis of data that a NIC sends: a pause, a rule of its limiter, or its flow order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ one may be right by chance for some frames."""
 
 
 def sender(case: Case) -> Diagnosis:
-    """By what held the frame back, by the variant that explains the rest, by its limiter."""
+    """The broken rule, by the cause of the delay, by the explaining variant, or by the limiter."""
     departure = case.departure
     if departure.what not in ("time", "frame", "missing", "unexpected"):
         return Diagnosis("source.frames", f"{departure.what} differs")
@@ -79,7 +79,7 @@ def _behind_pause(case: Case) -> Diagnosis | None:
 
 
 def _held_until(case: Case) -> int:
-    """When the pause of the port or of any of its lanes is over (ps)."""
+    """End of the pause of the port or of any of its lanes (ps)."""
     world, port = case.state.assembly.world, case.port
     lanes = world.lanes[port.first_lane : port.first_lane + world.clock[0].lanes]
     return max(int(port.paused_until), *(int(lane.paused_until) for lane in lanes))
@@ -115,7 +115,7 @@ def _limiter(case: Case, flow: int | None) -> int | None:
 
 
 def _is_lined_up(case: Case, flow: int) -> bool:
-    """Whether the flow might have started a frame when the one of the departure began. Of a clocked
+    """True if the flow might have started a frame when the one of the deviation began. Of a clocked
     device the reference by itself may be a refill behind."""
     row, slack_ns = _limiter(case, flow), case.late_ns - CLOCK_NS
     begun = case.departure.time_ns - case.way_ns
@@ -128,7 +128,7 @@ def _is_lined_up(case: Case, flow: int) -> bool:
 
 
 def _was_once(case: Case, flow: int) -> bool:
-    """Whether the flow's frames behind the first one come as expected again."""
+    """True if the flow's frames behind the first one come as expected again."""
     due = {
         int(e.frame["sequence"]): e.due_ps // 1000
         for e in case.expected

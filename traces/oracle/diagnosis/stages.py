@@ -1,4 +1,4 @@
-"""A flow that sends at another rate from an expiry on: the rule of that increase, by its stage."""
+"""Diagnosis of a wrong rate increase: the rule of the expiry, by its stage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIRST_EXPIRY = 10
 
 
 def broken_expiry(case: Case, flow: int, row: int) -> Diagnosis | None:
-    """The rule of the expiry that the departure follows; None where it does not follow one."""
+    """The rule of the expiry that the deviation follows; None where it does not follow one."""
     trace = case.state_at(case.departure.time_ns - 1 - case.way_ns, ("limiters", row)).trace
     if len(trace) < 2:
         return None
@@ -43,7 +43,7 @@ def _rule(case: Case, now: np.ndarray, before: np.ndarray) -> str:
 
 
 def _frames_since(case: Case, now: np.ndarray) -> float:
-    """How many frames the flow may have sent since its limiter's last change."""
+    """Frames that the flow may have sent since its limiter's last change."""
     one = case.departure.expected or case.departure.seen
     assert one is not None
     gone_ps = (case.departure.time_ns - case.way_ns) * 1000 - int(now["time"])
@@ -51,7 +51,7 @@ def _frames_since(case: Case, now: np.ndarray) -> float:
 
 
 def _apart(case: Case, flow: int) -> str:
-    """How much faster or slower the flow's next frames come than they should."""
+    """Ratio of the captured rate of the flow's next frames to the expected one, as text."""
     due = {
         int(e.frame["sequence"]): e.due_ps / 1000
         for e in case.expected

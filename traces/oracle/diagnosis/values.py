@@ -1,4 +1,4 @@
-"""A message whose offset and delta are right and whose feedback is not: what would make it so?"""
+"""Diagnosis of a wrong feedback value in a message with the right offset and delta."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways of breaking a rule, as variants of the reference: the one that explains a capture names it.
+"""Rule violations as variants of the reference: the one that explains a capture names the rule.
 
 They touch only what all algorithms of a kind have (the records of orchestrator.engine.records), and
 parameters and state by the names that IEEE8021-CN-MIB gives them; where an algorithm has no such

@@ -1,4 +1,4 @@
-"""Ways of breaking the rules of the QCN congestion point."""
+"""Faults of the QCN congestion point, as variants of the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reaction point may do wrong when it sends or its timer expires: wrappers of kernels."""
+"""Faults of a reaction point when it sends or its timer expires: wrappers of kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from traces.oracle.reference import Wrap
 
 
 def never_released(kernel: Kernel) -> Kernel:
-    """As if something waited behind the limiter."""
+    """Behaves as if frames always waited behind the limiter."""
     inner = compiled(kernel)
 
     def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -22,7 +22,7 @@ def never_released(kernel: Kernel) -> Kernel:
 
 
 def released_early(kernel: Kernel) -> Kernel:
-    """As if nothing waited behind the limiter."""
+    """Behaves as if no frame waited behind the limiter."""
     inner = compiled(kernel)
 
     def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]

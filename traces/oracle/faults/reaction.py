@@ -1,4 +1,4 @@
-"""Ways of breaking the rules of the QCN reaction point."""
+"""Faults of the QCN reaction point, as variants of the reference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _rp(rule: str, what: str, **more: object) -> Variant:
 
 
 def _both(wrap: Wrap) -> dict[str, Wrap]:
-    """The same around both kernels that see expiries."""
+    """One wrapper around both kernels that handle expiries."""
     return {"sent": wrap, "timer": wrap}
 
 

@@ -1,4 +1,4 @@
-"""What a reaction point may do wrong with a received message: wrappers of its kernel `feedback`."""
+"""Faults of a reaction point on a received message: wrappers of its kernel `feedback`."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def off_by(shift: int) -> Wrap:
 
 
 def deaf(kernel: Kernel) -> Kernel:
-    """Nothing happens."""
+    """The message is ignored."""
 
     def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
         return 0
