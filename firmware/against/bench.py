@@ -53,7 +53,7 @@ def verilog(rtl: Rtl) -> str:
     into = [*ports.inputs, *rtl.reset]
     looked = [*ports.answered, *ports.ended, *filter(None, (rtl.ready, rtl.valid))]
     wires = ", ".join([f".{rtl.clock}(clock)", *(f".{one}(in_{one})" for one in into)])
-    told = "\n".join(
+    port_reports = "\n".join(
         f'      $display("port {one} %b %0d", dut.{one}, (1 ? -1 : dut.{one}) < 0);'
         for one in dict.fromkeys([*into, *looked])
     )
@@ -65,7 +65,7 @@ def verilog(rtl: Rtl) -> str:
             + [f"  reg [{WIDEST - 1}:0] next_{one} = 0;" for one in ports.driven]
         ),
         wires=wires,
-        told=told,
+        port_reports=port_reports,
         read_held=_read([f"in_{one}" for one in ports.held]),
         read_event=_read([f"next_{one}" for one in ports.driven]),
         reset=_set((f"in_{one}", f"{value}") for one, value in rtl.reset.items()),
@@ -117,7 +117,7 @@ module {top};
   initial begin
     if ($test$plusargs("ports") != 0) begin
       #1 ;
-{told}
+{port_reports}
       $finish;
     end else begin
       got = $value$plusargs("stimulus=%s", path);

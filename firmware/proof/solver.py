@@ -97,7 +97,7 @@ def once(make: Callable[..., T]) -> Callable[..., T]:
     """What a function makes of terms that no proof differs in, made once in each room."""
 
     @functools.wraps(make)
-    def found(*args: Any) -> T:
+    def cached(*args: Any) -> T:
         room = _room.get()
         kept = _kept if room is None else room.kept
         if (make, args) not in kept:
@@ -105,7 +105,7 @@ def once(make: Callable[..., T]) -> Callable[..., T]:
         made: T = kept[make, args]
         return made
 
-    return found
+    return cached
 
 
 def answer(solver: Any, seconds: float) -> str:

@@ -122,16 +122,16 @@ class Feed(threading.Thread):
                 request = wire.asked(frames)
             except wire.NotUnderstood as error:
                 text = str(error)[:1000]
-                told = protocol.Answer(run=self.session.run, request="", done=False, text=text)
-                self._send(identity, told)
+                refused = protocol.Answer(run=self.session.run, request="", done=False, text=text)
+                self._send(identity, refused)
                 continue
             if (refusal := self.refusal(parts[-1], request)) is not None:
                 self.watchers.pop(identity, None)
                 number = getattr(request, "request", "")
-                told = protocol.Answer(
+                refused = protocol.Answer(
                     run=self.session.run, request=number, done=False, text=refusal
                 )
-                self._send(identity, told)
+                self._send(identity, refused)
             elif request.run in ("", self.session.run):
                 self._asked(identity, request)
 

@@ -134,7 +134,7 @@ class Running:
     def _carry(
         self, points: Iterator[Point], workers: Workers, tried: set[str] | None = None
     ) -> None:
-        def known(point: Point, row: Row | None) -> None:
+        def from_store(point: Point, row: Row | None) -> None:
             if point.digest not in self._tried:
                 self._tally.kept += 1
             if row is not None:
@@ -148,7 +148,7 @@ class Running:
             self._ask(self._tally.seconds())
 
         self._tell()
-        for point, row in carry_through(points, self._store, workers, known, going):
+        for point, row in carry_through(points, self._store, workers, from_store, going):
             if tried is None:
                 self._question.close()
             if point.digest not in self._tried:  # what was distorted then is run again now
@@ -187,9 +187,9 @@ class Running:
             some = self.sweep.seeds[done : done + (LEAST if not done else 1)]
             self._carry(self._points(open_places, some), workers)
             done += len(some)
-            known = [at for at in open_places if at not in self.sweep.refused]
-            open_places = [at for at in known if not enough(at, done)]
-            settled = len(known) - len(open_places)
+            runnable = [at for at in open_places if at not in self.sweep.refused]
+            open_places = [at for at in runnable if not enough(at, done)]
+            settled = len(runnable) - len(open_places)
             self._saved += settled * (len(self.sweep.seeds) - done)
 
     def _is_narrow(self, at: int, count: int) -> bool:
