@@ -133,12 +133,12 @@ def opened_cards(
 
 
 def _check_bitstream(one: OpenCard, wanted: dict[str, int]) -> None:
-    for field, value in wanted.items():
-        has = one.card.identity.get(field)
+    for key, value in wanted.items():
+        has = one.card.identity.get(key)
         if has is None:
             known = ", ".join(one.card.identity) or "nothing"
-            lack = f"it tells no {field!r} of its bitstream; it tells {known}"
+            lack = f"it tells no {key!r} of its bitstream; it tells {known}"
             raise Refused(one.who, lack, "Correct `bitstream` in the testbed.")
         if has != value:
-            lack = f"{field} of its bitstream is {has:#x}, the testbed wants {value:#x}"
+            lack = f"{key} of its bitstream is {has:#x}, the testbed wants {value:#x}"
             raise Refused(one.who, lack, "Load that bitstream, or correct the testbed.")
