@@ -1,4 +1,4 @@
-"""Area and clock of modules with the open tools: figures to compare versions by."""
+"""Area and clock figures of the modules from the open synthesis tools, to compare versions by."""
 
 from __future__ import annotations
 

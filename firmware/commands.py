@@ -1,4 +1,4 @@
-"""`tailback gateware`: the modules, their lint, tests, area and clock; builds for boards."""
+"""Commands of `tailback gateware`: modules, lint, tests, area and clock, builds for boards."""
 
 from __future__ import annotations
 

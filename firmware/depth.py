@@ -1,4 +1,4 @@
-"""Levels of logic between registers in a netlist of yosys for UltraScale+.
+"""Logic levels between registers in a yosys netlist for UltraScale+.
 
 No open tool places that device, so its clock cannot be measured; how much there is between two
 registers can be counted.

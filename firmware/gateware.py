@@ -1,4 +1,4 @@
-"""Runs a plan on gateware: builds models, sets them, clocks them, samples them."""
+"""Target `gateware` on Verilated models: builds, configures, clocks and samples them."""
 
 from __future__ import annotations
 

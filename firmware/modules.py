@@ -1,4 +1,4 @@
-"""The Verilog modules by name: what each is, and whether it is free of lint."""
+"""Registry of the Verilog modules by name, with their summaries and lint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateware adds to tailback: a target and commands."""
+"""Plugin that contributes the gateware's target, its commands and the RTL hunt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the open tools of the gateware are, and what they need around them."""
+"""Paths and environment variables of the open gateware tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bench in Verilog that reads a sequence from a file: written once for a module, run often.
+"""Generator of a Verilog bench that reads sequences from a file: built once, run often.
 
 It says of every event what the outputs are (`e`), and where there is a port that says so, each
 clock in which there is an answer (`v`). Both simulators take it.

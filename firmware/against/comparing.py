@@ -1,4 +1,4 @@
-"""A sequence on both: where the module first shows another number than the kernels come to."""
+"""Comparison of RTL and kernels on one sequence: reports the first number that differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strategies of hypothesis that draw sequences of events for an algorithm and its module.
+"""Hypothesis strategies that draw sequences of events for an algorithm and its module.
 
 Numbers lie within what the engine's records hold, what the module's ports do and what the author
 says; often they lie beside a parameter or at an end. What the kernels read and the module is not

@@ -1,4 +1,4 @@
-"""Sequence after sequence on kernels and module; what parts them is made short and kept."""
+"""Fuzzer of RTL against kernels: draws sequences, minimises and stores what differs."""
 
 from __future__ import annotations
 

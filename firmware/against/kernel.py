@@ -1,4 +1,4 @@
-"""What an algorithm's kernels make of a sequence: called as nodes call them, on records."""
+"""Kernel runner: calls an algorithm's kernels on records for each event of a sequence."""
 
 from __future__ import annotations
 

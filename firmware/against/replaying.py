@@ -1,4 +1,4 @@
-"""A sequence that was found once, tried again: what written tests call."""
+"""Replay of a stored sequence, called by the regression tests that the hunt writes."""
 
 from __future__ import annotations
 

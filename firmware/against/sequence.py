@@ -1,4 +1,4 @@
-"""A sequence of events: parameters, numbers that stand still, and what happens when."""
+"""Sequence of events: parameters, numbers that stay constant, and the timed events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Icarus Verilog or Verilator: a bench is built once and runs for every sequence."""
+"""Icarus Verilog and Verilator: build a bench once and run it for every sequence."""
 
 from __future__ import annotations
 

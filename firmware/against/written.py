@@ -1,4 +1,4 @@
-"""A sequence in which module and kernels part, as a test of pytest that fails for as long."""
+"""Regression tests: writes a differing sequence as a pytest test, and reads it back."""
 
 from __future__ import annotations
 

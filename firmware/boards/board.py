@@ -1,4 +1,4 @@
-"""What a vendor's flow needs to build our gateware for a board: sources, macros, commands."""
+"""Builds for a board: the sources, macros and commands that a vendor's flow needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether our application block fits a Corundum checkout: its instance's ports, modules' names."""
+"""Check that the application block fits a Corundum checkout: instance ports, module names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time that a run on cards goes by: this machine's, which sleeps until the next step."""
+"""Wall clock of a run on cards: CLOCK_MONOTONIC, with a wait until the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the cards have what a plan asks of its nodes: refused before the run, by name."""
+"""Check of the cards against a plan: refuses before the run, by name, what a card lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cards of a testbed, opened: which nodes each has, what its bitstream says of itself."""
+"""The opened cards of a testbed: their nodes and the identity of their bitstreams."""
 
 from __future__ import annotations
 

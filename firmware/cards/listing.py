@@ -1,4 +1,4 @@
-"""The cards of this machine, each with what it has, or why it cannot be used."""
+"""List of this machine's cards: what each has, or the reason why it cannot be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run on cards measured, and what the machine in its path did to it."""
+"""Recording and fidelity of a run on cards: measured columns, lateness, drift, losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards: found through the kernel's device or their PCIe resources.
+"""Cards, found through the kernel's device or their PCIe resources.
 
 `/dev/mqnicN` answers ioctls of type 0x88 (API version, device, regions); a PCIe device's
 `resource0` holds the NIC's registers and `resource2` the application's. Either way the chain of

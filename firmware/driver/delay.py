@@ -1,4 +1,4 @@
-"""A delay line in gateware: set in ps, read back, its losses told."""
+"""Driver of a delay line in gateware: sets it in ps, verifies it, reports its losses."""
 
 from __future__ import annotations
 

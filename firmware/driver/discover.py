@@ -1,4 +1,4 @@
-"""Finds the register windows of a card or model: a chain of them, each names the next."""
+"""Discovery of the register windows of a card or model: a chain, each names the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A packet generator in gateware: one flow of constant bit rate."""
+"""Driver of a packet generator in gateware: one flow of constant bit rate."""
 
 from __future__ import annotations
 

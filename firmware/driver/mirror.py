@@ -1,4 +1,4 @@
-"""Keeps the registers of a window at wanted values: writes what differs, and verifies it."""
+"""Register mirror: writes the registers that differ from the wanted values, and verifies."""
 
 from __future__ import annotations
 

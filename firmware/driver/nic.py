@@ -1,4 +1,4 @@
-"""A QCN NIC in gateware: set from a plan's rows, read into them."""
+"""Driver of a QCN NIC in gateware: set from a plan's rows, read into them."""
 
 from __future__ import annotations
 

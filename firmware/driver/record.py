@@ -1,4 +1,4 @@
-"""The records of a plan's world as the driver reads and fills them.
+"""Records of a plan's world as the driver reads and fills them.
 
 What a node is to be is in the rows that the assembly has made of the plan, and the timeline writes
 into them; the driver carries it to registers. What registers count goes into the same rows, so

@@ -1,4 +1,4 @@
-"""Runs plans on models that count, and adds up what was reached of each algorithm's modules."""
+"""Coverage collector: runs plans on counting models and adds up the points reached."""
 
 from __future__ import annotations
 

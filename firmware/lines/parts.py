@@ -1,4 +1,4 @@
-"""Which modules are which algorithm: those that stand for it in a node, and all within them."""
+"""Map from Verilog modules to algorithms: the modules of each, and all instances within them."""
 
 from __future__ import annotations
 

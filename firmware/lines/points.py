@@ -1,4 +1,4 @@
-"""Verilator's counters of one run: a point for each block of statements, each way of a condition.
+"""Verilator's counters of one run: a point for each block of statements and branch direction.
 
 A file of them has a line per point; octets 1 and 2 part its fields (`verilated_cov.cpp`). A
 condition without an `else` has a point for that all the same.

@@ -1,4 +1,4 @@
-"""Remarks in the Verilog that say of a point that no run reaches it, and why.
+"""Coverage waivers: comments in the Verilog that say why no run reaches a point.
 
 `// never else: REASON` stands behind the code of a line or above it, with what Verilator calls the
 point (`points.KINDS`), and with `(COLUMN)` behind that where a line has several. `on NAME` in

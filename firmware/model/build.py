@@ -1,4 +1,4 @@
-"""Builds Verilated nodes and the loop that clocks them; what is built stays in a cache.
+"""Build of Verilated nodes and of the loop that clocks them, with a cache of the libraries.
 
 The key of a build is a digest of its sources, parameters and tools, so that nothing stale is ever
 loaded. The tools count by their versions: another environment with the same ones takes what is

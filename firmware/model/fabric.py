@@ -1,4 +1,4 @@
-"""The loop over Verilated nodes, as Python sees it. Times are ps, lengths octets."""
+"""Binding to the compiled loop over Verilated nodes. Times are ps, lengths octets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the models of a run that are not there yet, as many at once as there are cores."""
+"""Parallel build of the models of a run that are not cached, one per core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever wants to build what another process is building waits for that one, and takes it.
+"""Build lock: a process that wants what another process is building waits and takes the result.
 
 Tests run side by side, and so do points of a sweep: each would spend half a minute of a core on the
 same model.

@@ -1,4 +1,4 @@
-"""A module clock by clock with vectors on its inputs, and the same run in Icarus Verilog."""
+"""Symbolic bench: drives a module clock by clock with vectors, and replays it in Icarus Verilog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Verilog module as a transition system: yosys writes it as BTOR2, this reads and unrolls it.
+"""Transition system of a Verilog module: yosys writes BTOR2, this module reads and unrolls it.
 
 A value per clock is a vector of z3. What is constant stays so: a state machine that is followed
 from a known state costs nothing, and only what depends on the inputs is left for the solver.

@@ -1,4 +1,4 @@
-"""Proofs that were made, kept by a digest of all that they depend on."""
+"""Cache of proofs, keyed by a digest of all that they depend on."""
 
 from __future__ import annotations
 

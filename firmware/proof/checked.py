@@ -1,4 +1,4 @@
-"""Runs a real kernel, as plain Python, on numbers that notice when an int64 would not do."""
+"""Overflow-checked integers: run a real kernel, as plain Python, and report int64 overflows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is claimed of each module: from any state that it can be in, for any input, in any clock.
+"""Claims about modules: properties from any reachable state, for any input, in any clock.
 
 A claim follows a module over the clocks that it takes and says what comes out, by its kernel or the
 function that it is documented to be. Together the questions of a claim cover every clock: what a

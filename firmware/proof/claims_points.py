@@ -1,4 +1,4 @@
-"""The claim of QCN's congestion point as a whole, by its kernel."""
+"""Claim that QCN's congestion point as a whole equals its kernel."""
 
 from __future__ import annotations
 

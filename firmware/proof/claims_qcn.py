@@ -1,4 +1,4 @@
-"""Claims of QCN's congestion point and of PAUSE, by their kernels."""
+"""Claims that the blocks of QCN's congestion point and of PAUSE equal their kernels."""
 
 from __future__ import annotations
 

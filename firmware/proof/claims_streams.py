@@ -1,4 +1,4 @@
-"""Claims of what counts and turns the octets of streams."""
+"""Claims about the blocks that count and swap the octets of streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions whose loops are not followed: what they return is taken from their contract.
+"""Function contracts: bounds of the results of functions whose loops are not executed.
 
 Each stands here with what it may be given and what it returns, and a reason. `tests/firmware/proof`
 holds every one to its contract, at the ends of its range and at random.

@@ -1,4 +1,4 @@
-"""Where a proof is cut: what a part has computed gets a name, and a lemma says that it is that.
+"""Cut points of a proof: a block's result gets a name, and a lemma proves its value.
 
 A bench that meets a multiplication, a division or a spread interval of a part of its module does
 not lead the solver through the clocks of it. When the part begins its operands become variables;

@@ -1,4 +1,4 @@
-"""How long a proof may take, of a core's time, wherever it is at: nothing goes on behind that.
+"""Limits of a proof: CPU time and number of checks; exceeding one ends the proof.
 
 What may take long looks at the clock by `check`: each statement of a kernel that is followed, each
 bound that is computed, each operation of a kernel that runs on checked numbers, each clock of a

@@ -1,4 +1,4 @@
-"""Calls of a kernel at random, where the solver's values do not show what it says can happen.
+"""Random calls of a kernel, for counterexamples that the solver's values do not confirm.
 
 Of what a loop leaves the solver knows bounds alone, so that its values need not be those of a call.
 Drawn are the fields of all records between what they are taken for, often at the ends, and about

@@ -1,4 +1,4 @@
-"""What a kernel or helper computes, as vectors: what a module has to compute as well."""
+"""A kernel's or helper's result as bit vectors, which a module is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions really are that a proof takes by name (firmware.proof.opaque).
+"""Definitions of the functions that a proof takes as uninterpreted (firmware.proof.opaque).
 
 It stands above firmware.proof.equal, which says what `lfsr_next` is, and that above the names.
 """

@@ -1,4 +1,4 @@
-"""Follows a kernel's syntax tree along one path after the other.
+"""Symbolic executor of a kernel's syntax tree, one path after the other.
 
 Where a condition may or may not hold, both ways are gone, each with what it says. Loops of a known
 and small number of rounds are gone round; of any other the names that a round changes are taken

@@ -1,4 +1,4 @@
-"""How a number changes from one event, or round of a loop, to the next.
+"""Widening of bounds: the change of a number from one event or loop round to the next.
 
 A value that is its old one and something more grows by at most so much each time; over a bounded
 number of times it stays bounded, though no single bound would be kept by one more.

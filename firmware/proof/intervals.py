@@ -1,4 +1,4 @@
-"""Between which numbers a term lies, given what is known of the path that it is on.
+"""Interval analysis: bounds of a term, given the assumptions of its path.
 
 Every operation is monotonic in its operands or bounded by their bits, so bounds come from the
 corners. What a comparison says on a path narrows the two terms that it compares, and those that

@@ -1,4 +1,4 @@
-"""Invariants of the core, by induction: a step that begins within one ends within it.
+"""Proofs of the core's invariants by induction over one step of a limiter.
 
 What an invariant says is stated once (`orchestrator.run.invariants`) and taken from there, as a
 condition of the solver. A step is a function of the engine that works on one record and calls no

@@ -1,4 +1,4 @@
-"""Paths of a statement become one again behind it, where following all of them would not end.
+"""Path merging behind a statement, where following every path would not end.
 
 What the ways through a statement leave in a name or a field is then a term that is one of theirs,
 by a choice that nobody knows; what is known of it is what each way knows of its own. So a kernel's

@@ -1,4 +1,4 @@
-"""All paths of an algorithm's kernels, under bounds of its state that every kernel keeps.
+"""Exploration of all paths of an algorithm's kernels, under inductive bounds of its state.
 
 A state begins with zeros (and a seed that is not 0). The bounds of its fields are those, widened
 until a kernel that is called within them leaves every field within them; a field that a kernel only

@@ -1,4 +1,4 @@
-"""Loops: gone round where the rounds are few and known, else bounded by what a round keeps.
+"""Loops: unrolled where the rounds are few and constant, else bounded by an invariant.
 
 Of a loop that is not gone round, the names and fields that a round changes are taken for anything
 within bounds: those at its beginning, widened until a round that begins within them ends within

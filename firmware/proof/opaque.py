@@ -1,4 +1,4 @@
-"""Functions that a proof takes by name: products, quotients, draws and spread intervals.
+"""Uninterpreted functions of a proof: products, quotients, draws and spread intervals.
 
 A solver that is shown two products only as `product(a, b)` knows of them that equal operands make
 equal products, and what `facts` of it say. What holds of any such function holds of the real one;

@@ -1,4 +1,4 @@
-"""No overflow: every operation of an algorithm's kernels stays within an int64.
+"""Overflow proofs: every operation of an algorithm's kernels stays within an int64.
 
 What bounds do not settle goes to the solver, path by path. What it says can happen is run: only
 what the real kernel, as plain Python on checked numbers, stumbles over with parameters that its

@@ -1,4 +1,4 @@
-"""The page of proofs: what is proved, of what, for which ranges, in what time; what is open."""
+"""Markdown page of proofs: results, ranges and times of each, and the open questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between what the parameters of an algorithm lie, as its model declares it."""
+"""Bounds of an algorithm's parameters, as its model declares them."""
 
 from __future__ import annotations
 

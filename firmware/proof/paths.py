@@ -1,4 +1,4 @@
-"""All paths through a piece of code, one after the other."""
+"""Enumeration of all paths through a piece of code, one after the other."""
 
 from __future__ import annotations
 

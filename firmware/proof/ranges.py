@@ -1,4 +1,4 @@
-"""Between what the fields of the records lie: declared once, with a reason each.
+"""Ranges of the fields of all records: declared once, with a reason each.
 
 Nothing outside is proved of: these are what a plan may say (orchestrator.plan.fields), what fields
 of frames hold, and what a run of an hour can come to. Where a kernel writes a field of the record

@@ -1,4 +1,4 @@
-"""Whether a run comes to a counterexample: short sequences of events from a new state.
+"""Reachability of a counterexample: short sequences of events from a new state.
 
 A state of a counterexample is within bounds that every kernel keeps, which more states are than a
 run comes to. Tried are the call itself, on a state as it begins, each other kernel before it, and

@@ -1,4 +1,4 @@
-"""What operands of a term have to do with each other, where bounds of each alone say too little.
+"""Relational bounds: relations between a term's operands, where intervals are too wide.
 
 Such are a share of a number, what is left of one when a part of it is taken away, a step from one
 number towards another, a mean of two. Each rule holds for whole numbers rounded down.

@@ -1,4 +1,4 @@
-"""A counterexample, run: the real kernel on the numbers that were found."""
+"""Replay of a counterexample: calls the real kernel with the numbers that were found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds a module to its claim; Icarus Verilog confirms what is found against it."""
+"""Proof of a module's claim; Icarus Verilog confirms every counterexample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms for a solver: as whole numbers, or as vectors of 64 bits."""
+"""Encoding of terms for a solver: as integers, or as vectors of 64 bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The solver: a room of its own for every proof, and answers that are bounded by counting.
+"""The z3 solver: a context of its own for every proof, answers bounded by resource counts.
 
 What a solver finds hangs on the numbers and names of all terms that were made beside its own, and
 whether it finds it in a time, on what else the machine does. So a proof makes its terms in a room

@@ -1,4 +1,4 @@
-"""The syntax tree of a compiled function, and what the names in it stand for."""
+"""Source of a compiled function: its syntax tree and the values of its names."""
 
 from __future__ import annotations
 

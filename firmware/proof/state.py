@@ -1,4 +1,4 @@
-"""What a kernel works on while it is followed: local names, records, and what is known."""
+"""State of a symbolic path: local names, records, and the facts known on the path."""
 
 from __future__ import annotations
 

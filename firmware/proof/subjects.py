@@ -1,4 +1,4 @@
-"""What can be proved of what: every algorithm with kernels, every module of firmware/rtl."""
+"""Subjects of proofs: every algorithm with kernels, every module of firmware/rtl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms: what a kernel computes, as a graph of operations on whole numbers.
+"""Terms: a kernel's computation as a graph of operations on integers.
 
 A term is exact (no wrapping): whether an int64 holds it is a question of its own, which is asked
 of every operation (firmware.proof.follow). The same graph becomes vectors or integers for a solver

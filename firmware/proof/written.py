@@ -1,4 +1,4 @@
-"""A counterexample as a test of pytest that fails for as long as it is one."""
+"""Counterexamples as pytest tests, which fail until the fault is mended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes what is made from the register maps: `python -m firmware.registers`."""
+"""Command that writes the files made from the register maps: `python -m firmware.registers`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a register is. A map of them is the one source of Verilog decode, accessor and page.
+"""Register maps: the one source of the Verilog decoder, the accessor and the page.
 
 Every instance has a window of 4 KiB with 32-bit little-endian words. 0x00-0x1C is the same for all
 of them; configuration starts at 0x20, counters at 0x100. A register wider than 32 bits takes two

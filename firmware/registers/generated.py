@@ -1,4 +1,4 @@
-"""Which files are made from the register maps, and their text."""
+"""List of the files that are made from the register maps, and their text."""
 
 from __future__ import annotations
 

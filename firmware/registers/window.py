@@ -1,4 +1,4 @@
-"""The host's side of a register window, over any bus with 32-bit accesses."""
+"""Host side of a register window, over any bus with 32-bit accesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateware lacks of what a plan asks for: refused before the run, by name."""
+"""Check of a plan against the gateware: refuses before the run, by name, what it lacks."""
 
 from __future__ import annotations
 

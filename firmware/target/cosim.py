@@ -1,4 +1,4 @@
-"""Gateware and the nodes beside it, in one virtual time.
+"""Co-simulation of gateware and compiled nodes in one virtual time.
 
 The nodes beside the gateware go first, by no more than a frame from the gateware is on its way at
 least: all that reaches them by then is known. The gateware follows, with all that they have sent

@@ -1,4 +1,4 @@
-"""The nodes beside the gateware, in compiled code: events in time order, frames in and out.
+"""Frame exchange between the gateware and the compiled nodes, in order of time.
 
 Frames that come from the gateware are taken in at the instant they are due, between the events of
 the nodes; frames for it are handed over as octets with the instant at which they arrive.

@@ -1,4 +1,4 @@
-"""Builds the nodes of a plan as models and joins them by its links."""
+"""Network of Verilated models: builds the nodes of a plan and joins them by its links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan asks for of gateware over time: changes, marks and samples, in their order."""
+"""Player of a plan's timeline on gateware: changes, marks and samples in their order."""
 
 from __future__ import annotations
 

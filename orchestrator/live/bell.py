@@ -1,4 +1,4 @@
-"""Wakes a thread that waits at its sockets, from any other thread.
+"""Waker: interrupts a thread's wait on its sockets from any other thread.
 
 A thread that looks now and then whether there is something to do is woken for nothing most of the
 time, and each time it takes a core from whoever has it.

@@ -1,4 +1,4 @@
-"""Frames that a run has captured so far, near an instant: a few, read while the loop goes on.
+"""Captured frames near an instant, read while the run's loop goes on.
 
 They lie in the memory of the run and are copied from there; whoever asked decodes them.
 """

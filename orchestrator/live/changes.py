@@ -1,4 +1,4 @@
-"""Live changes: a step of the timeline that is made while the plan runs, the same way everywhere.
+"""Live changes: timeline steps that are added while the plan runs, the same on every target.
 
 A step is given an instant that lies ahead; it is checked as a step of the plan at that instant,
 and against the room that the worlds were given; what it writes is put where the loops come past

@@ -1,4 +1,4 @@
-"""A watcher of a run: a thread that keeps the connection and collects what the run tells.
+"""Client of a run's feed: a thread that keeps the connection and collects messages.
 
     client = Client(note.address, note.run)
     client.start()

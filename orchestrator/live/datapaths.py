@@ -1,4 +1,4 @@
-"""What may be asked to carry a run's frames: the values of `tailback run --datapath`."""
+"""Values of `tailback run --datapath`: the sockets that carry a run's frames."""
 
 from __future__ import annotations
 

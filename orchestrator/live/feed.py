@@ -1,4 +1,4 @@
-"""Serves a session: a thread with one socket, to which watchers connect.
+"""Feed server of a session: a thread with one socket, to which watchers connect.
 
 Nothing here waits for a watcher, and nothing in the run waits for this thread: it is rung for when
 there is news or, where nobody rings for samples, looks at their memory now and then. A watcher that

@@ -1,4 +1,4 @@
-"""A simulated run that is watched: its pace, and orders between two stretches of its loop.
+"""Paced loop of a simulated run that is watched: pace, and orders between two stretches.
 
 A change is a step of the timeline at the next whole microsecond that the loop has not come to, and
 the loop carries it out as it does all others: the plan with that step gives the same run again.

@@ -1,4 +1,4 @@
-"""Where runs of this user on this machine can be found: a private folder with a note for each.
+"""Registry of this user's sessions on this machine: a private folder with a note for each.
 
 A note `<run>.json` says which plan it is, whose process, and where its feed listens; it goes when
 the run ends. The folder can be read by its owner alone, and so can the sockets in it. That is all

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, and what it can be asked to do: the messages of the feed.
+"""Messages of the feed: reports of a run, and requests to it.
 
 The same messages come from a run on this machine and from a controller. Every one names its run
 and the version of this format; on a wire each is a frame of JSON, behind it the frames of its

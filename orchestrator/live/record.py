@@ -1,4 +1,4 @@
-"""What was done live, in the recording that is kept."""
+"""Marks of live changes in the recording of a run."""
 
 from __future__ import annotations
 

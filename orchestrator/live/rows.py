@@ -1,4 +1,4 @@
-"""Rows of samples, read while they are taken: from a world's memory, or as they come in."""
+"""Sample rows that can be read while a run goes on: from a world's memory or a stream."""
 
 from __future__ import annotations
 

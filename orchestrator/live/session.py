@@ -1,4 +1,4 @@
-"""The live side of one run: what its target, its feed and whoever started it share.
+"""Session of one run: state shared by its target, its feed and its caller.
 
 The target reports stages and rows and takes orders; the feed reads and asks. Everything here may
 be used from any thread.

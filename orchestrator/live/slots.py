@@ -1,4 +1,4 @@
-"""Changes of a world whose loop never stops: written into commands that are waiting.
+"""Command slots: preallocated commands through which a running loop takes changes.
 
 Such a world is assembled with commands that change nothing, some of them at each of a series of
 times. A change is written into those that are due a little later: first the value, then the place

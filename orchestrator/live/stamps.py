@@ -1,4 +1,4 @@
-"""Who may be asked for the times at which frames arrive and leave: `tailback run --stamps`."""
+"""Values of `tailback run --stamps`: the sources of receive and transmit timestamps."""
 
 from __future__ import annotations
 

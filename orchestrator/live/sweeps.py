@@ -1,4 +1,4 @@
-"""Sweeps of this user on this machine that go on: each has a journal beside the notes of runs.
+"""Registry of this user's running sweeps: a journal for each, beside the notes of runs.
 
 A journal is a file `<number>.sweep` of JSON lines that grows as long as the sweep goes on (see
 `orchestrator.points.journal`). Its first line says whose process it is.

@@ -1,4 +1,4 @@
-"""Messages of the feed as frames: JSON first, then the octets of arrays.
+"""Codec of the feed's messages: a frame of JSON, then the octets of arrays.
 
 A frame that is no message of this version raises `NotUnderstood`, never anything else: what comes
 over a wire is not to be trusted.

@@ -1,4 +1,4 @@
-"""Changes that go straight into worlds of this process; here into one whose loop stands still."""
+"""Live changes of worlds in this process, and of one whose loop is paused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference of algorithms: what each shipped plugin is for, its parameters, its presets."""
+"""Reference page of algorithms: each shipped plugin's purpose, parameters and presets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command reference: every command with its help, as the command line has it."""
+"""Reference page of commands: every command with its help."""
 
 from __future__ import annotations
 

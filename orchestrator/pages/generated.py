@@ -1,4 +1,4 @@
-"""Which pages there are, and what each should say now."""
+"""List of the generated pages, with the current text of each."""
 
 from __future__ import annotations
 

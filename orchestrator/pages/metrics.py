@@ -1,4 +1,4 @@
-"""The reference of metrics and samples: names, units, what they mean, whose they are."""
+"""Reference page of metrics and samples: names, units, meanings, entities."""
 
 from __future__ import annotations
 

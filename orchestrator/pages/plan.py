@@ -1,4 +1,4 @@
-"""The reference of plans: every table, every key, as the models have them."""
+"""Reference page of plans: every table and every key, from the models."""
 
 from __future__ import annotations
 

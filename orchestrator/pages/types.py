@@ -1,4 +1,4 @@
-"""Types of a plan's keys in words, with the bounds of their values."""
+"""Names of the types of a plan's keys, with the bounds of their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many points: runs of plans of which only the numbers are wanted.
+"""Batch execution: many runs of plans of which only the numbers are wanted.
 
 A point is a resolved plan, a seed, and the sources of everything that makes its result (`subject`).
 It yields what `orchestrator.run.judging.measure` says of it: metrics, error bars, fidelity, notes.

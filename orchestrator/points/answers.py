@@ -1,4 +1,4 @@
-"""What a worker says of a point: how it went, and what came of it."""
+"""Replies of a worker about a point: its outcome and its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long sweep is asked about: once, as soon as it is known how long it takes.
+"""Confirmation of a long sweep: asks once, as soon as the duration is known.
 
 On a target in real time that is before anything runs. Simulated points tell it: slow ones soon
 after they have begun, the others when a few of them, of places all over the sweep, are done.

@@ -1,4 +1,4 @@
-"""One free parameter, as it is written, KEY=RANGE: which values it may have, and where each lies.
+"""Axis of one free parameter, written KEY=RANGE: its values and their positions.
 
     nodes.t4.buffer=8KB..256KB          both ends and what lies between
     nodes.t4.buffer=8KB..256KB/6:log    six of them, each the same factor above the last

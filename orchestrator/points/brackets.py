@@ -1,4 +1,4 @@
-"""Between which values of one parameter the answer changes, all others being fixed.
+"""Crossings: values of one parameter between which the answer changes, others fixed.
 
 Of the places along it those count whose side is known; between two neighbours on either side of
 the edge lies a crossing.

@@ -1,4 +1,4 @@
-"""Carrying out points: from the store, from workers, or by the ordinary run; in their order."""
+"""Batch executor: takes points from the store, from workers or by the ordinary run, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points on the workers of a Dask cluster, wherever that runs: SSH, Slurm, Kubernetes.
+"""Executor on the workers of a Dask cluster: SSH, Slurm, Kubernetes.
 
 Dask shares points out, and runs those of a lost worker again elsewhere; each is answered once. What
 a point comes to is the same as on this machine: a worker whose sources are others refuses it.

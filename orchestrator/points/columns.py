@@ -1,4 +1,4 @@
-"""Which of the many numbers of a point become columns of a sweep's table, and what they are called.
+"""Columns of a sweep's table: selection of a point's metrics, and their names.
 
 A column is called as expectations are: `queue_bytes.mean of switch.sink in steady`.
 """

@@ -1,4 +1,4 @@
-"""Worker processes for points: started when there is work, replaced when they die, ended at once.
+"""Process pool for points: starts workers on demand, replaces dead ones, ends them at once.
 
 Each has a pipe of its own, so that the point that ended a worker is known. (An executor of the
 standard library knows only that some point of all under way did, leaves its workers waiting when

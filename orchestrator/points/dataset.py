@@ -1,4 +1,4 @@
-"""What a sweep measured as Parquet: a table of points, in parts, and a table of places.
+"""Parquet files of a sweep: a table of runs, in parts, and a table of parameter points.
 
     points/part-00000.parquet …   a row for each point: axes, place, seed, verdict, metrics
     places.parquet                a row for each place: axes, seeds, of each metric mean and `±`

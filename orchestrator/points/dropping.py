@@ -1,4 +1,4 @@
-"""Lines of the store that no point will ever ask for again: those of other sources than today's."""
+"""Pruning of the store: drops lines whose sources differ from the present ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of what a metric varies by comes of each parameter: Sobol indices, `--design saltelli`.
+"""Sobol indices: each parameter's share of a metric's variance, `--design saltelli`.
 
 Saltelli's sample takes N (D + 2) places of D parameters, so that each parameter is seen changed
 alone (first order) and left alone (total). Sample and indices are those of SALib (Sobol Indices, as

@@ -1,4 +1,4 @@
-"""Over ranges of what a paper leaves open: where do the statements of a plan hold?
+"""Regions in which a plan's statements hold, over ranges of its free parameters.
 
 search = Search.of(plan, read_axes(["nodes.t4.buffer=8KB..256KB"]), places, seeds)
 result = search.judge(carry_out(search.points()))

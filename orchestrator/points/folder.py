@@ -1,4 +1,4 @@
-"""A folder of its own for what many points came to: the plan, the manifest with all seeds."""
+"""Folder of a batch: the plan, and a manifest with all seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many points there are to run and how long they take, before they are."""
+"""Forecast of a batch: number of points to run and their duration."""
 
 from __future__ import annotations
 

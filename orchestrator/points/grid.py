@@ -1,4 +1,4 @@
-"""Places in the space of free parameters: every combination, or a sample that fills the space."""
+"""Parameter points of a sweep: every combination, or a sample that fills the space."""
 
 from __future__ import annotations
 

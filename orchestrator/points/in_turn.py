@@ -1,4 +1,4 @@
-"""Points in real time, one after another: on `software`, on `gateware`, on machines of a testbed.
+"""Serial executor in real time: on `software`, on `gateware`, on machines of a testbed.
 
 Two runs at once would take each other's processor, and machines of a testbed hold one. A run that
 the machine distorted says nothing, and is made again a few times.

@@ -1,4 +1,4 @@
-"""Mean of a few seeds, and the interval that the mean of all seeds lies in."""
+"""Mean of a few seeds, and the confidence interval of the mean over all seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep that goes on tells of itself, so that a console can show it: a file of lines that grows.
+"""Journal of a running sweep: a growing file of JSON lines that a console shows.
 
 It lies in the private folder in which runs are found (see `live.sweeps`), and goes when the sweep
 ends; whoever has it open then still reads its last line. Each line is JSON:

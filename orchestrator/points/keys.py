@@ -1,4 +1,4 @@
-"""The keys of a plan that can be varied, for the shell to complete."""
+"""Keys of a plan that can be varied, for the shell's completion."""
 
 from __future__ import annotations
 

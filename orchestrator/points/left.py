@@ -1,4 +1,4 @@
-"""How long the points that are left will take, from those that were run."""
+"""Estimate of the remaining time of a batch, from the points that were run."""
 
 from __future__ import annotations
 

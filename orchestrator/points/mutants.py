@@ -1,4 +1,4 @@
-"""Do a plan's expectations notice its mutants? The plan and each of them is run and judged."""
+"""Mutation trial: runs a plan and its mutants, and judges which expectations notice them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places one after another, close together where the answer changes: `--design adaptive`.
+"""Adaptive sampling: parameter points close to where the answer changes, `--design adaptive`.
 
 The corners of the space come first, then, round by round, the middle of whatever lies across the
 edge or may do so, by the learners of `adaptive` (bisection along one parameter, triangles and

@@ -1,4 +1,4 @@
-"""Who hears of a sweep while it is run."""
+"""Listener interface of a sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points of a target in real time, each plan at a pace that the machine holds.
+"""Search for the pace at which the machine holds a plan on a target in real time.
 
 In a second of 10 Gb/s there are more frames than a small machine can send, in 100 s of 10 Mb/s it
 is idle for most of the time. So a long plan is tried faster than the clock first, a short one is

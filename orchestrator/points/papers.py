@@ -1,4 +1,4 @@
-"""The five papers: which plans show what of each, and what of them no plan shows."""
+"""The five papers: plans that reproduce their figures, and figures that no plan reproduces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which interval another run is to be, from those of several seeds.
+"""Prediction intervals of another run, from those of several seeds.
 
 For n values that are spread normally, another one lies within mean ± t s sqrt(1 + 1/n) with 95 %:
 s their standard deviation, t the quantile of Student's distribution of n - 1 degrees of freedom.

@@ -1,4 +1,4 @@
-"""Where in the space of free parameters something holds: its extent, and what it leaves out."""
+"""Regions of parameter space in which a statement holds: extent and excluded values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: one point at a time, with the engine loaded, as `worker`."""
+"""Point runner on a worker of a cluster: one point at a time, with the engine loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of each seed as a table: `points/part-00000.parquet`, a row for each seed.
+"""Table of the numbers of each seed: `points/part-00000.parquet`, a row for each seed.
 
 Columns are called as those of a sweep, and are chosen as a sweep's are without `--metric`.
 """

@@ -1,4 +1,4 @@
-"""Several seeds of one plan: which, how their values are spread, and how the plan judges them."""
+"""Seeds of one plan: parsing, spread of the values, and the judgement over all seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan on a target over seeds, with its mutants: what has to be run, and what came of it."""
+"""Trial of a plan on a target over seeds, with its mutants: points to run, and results."""
 
 from __future__ import annotations
 

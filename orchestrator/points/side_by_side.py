@@ -1,4 +1,4 @@
-"""Points that machines of a testbed hold, one each: as many at once as there are machines.
+"""Concurrent executor for machines of a testbed: one point on each machine.
 
 Each point is waited for in a thread of its own; whoever places them on machines is elsewhere.
 """

@@ -1,4 +1,4 @@
-"""What points came to, kept on disk as it comes, so that nothing is run twice.
+"""Store of point results on disk, so that no point is run twice.
 
 One file per plan in the store's folder, a line per point, which only grows:
 

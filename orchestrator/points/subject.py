@@ -1,4 +1,4 @@
-"""What is run: a resolved plan without its seed, and each point of it: with one."""
+"""Experiment: a resolved plan without its seed, and its points, one per seed."""
 
 from __future__ import annotations
 

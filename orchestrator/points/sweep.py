@@ -1,4 +1,4 @@
-"""A plan at many places of its parameters, with several seeds each: what is to be run.
+"""Design of a sweep: a plan at many parameter points, with several seeds each.
 
 sweep = Sweep.of(load_plan("quickstart", []), Wishes(over=["sources=2,8,32"], seeds="5"))
 """

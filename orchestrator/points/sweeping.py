@@ -1,4 +1,4 @@
-"""Running a sweep: how long it takes, its points, seeds until a place has enough, its folder.
+"""Run of a sweep: estimate, points, further seeds where needed, result folder.
 
 folder = run_sweep(sweep, store_in(out), out, processes(2))
 """

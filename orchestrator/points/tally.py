@@ -1,4 +1,4 @@
-"""How far a sweep is, and how long the rest takes: by the clock, as soon as that tells it."""
+"""Progress of a sweep: points done, and the remaining time by the clock."""
 
 from __future__ import annotations
 

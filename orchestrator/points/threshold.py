@@ -1,4 +1,4 @@
-"""What a sweep asks of one metric: where it crosses a value, or how well its mean is to be known.
+"""Criteria of a sweep: a metric's threshold, or the wanted precision of its mean.
 
 queue_bytes.sd of switch.sink in steady > 20KB      an edge
 utilization of switch.sink in steady = 1%           a width

@@ -1,4 +1,4 @@
-"""Points that come one by one from anywhere, are run, and go to the store; none stays in memory.
+"""Streaming executor: runs points as they come and stores each; none stays in memory.
 
 `carry_out` is for points whose results are wanted at once. A sweep may have a hundred thousand.
 """

@@ -1,4 +1,4 @@
-"""A process that runs points on `simulated`, one after another, with the engine loaded.
+"""Worker process: runs points on `simulated` one after another, with the engine loaded.
 
 Started as `python -m orchestrator.points.worker DESCRIPTOR`. It is sent (table or None, seed): a
 subject's table, or None where it is the last one's; and answers (how it went, what came of it). Of

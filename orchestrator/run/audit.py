@@ -1,4 +1,4 @@
-"""Looks through a whole world: every frame is in one place, every count adds up.
+"""Audit of a whole world: every frame is in exactly one list, every count adds up.
 
 Reads the records alone and calls nothing of the node logic. What holds of each record by itself is
 stated in `orchestrator.run.invariants`; here is what needs the lists of frames. A world that is not

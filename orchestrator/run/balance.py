@@ -1,4 +1,4 @@
-"""Every link: sent = received + lost + under way, none twice, none out of order, none kept back.
+"""Link conservation: sent = received + lost + in flight, none twice, reordered or delayed.
 
 What leaves our hands and what comes back is counted there, and by the interfaces in between. A
 frame that was sent once cannot arrive twice: whoever made the second is none of the plan's.

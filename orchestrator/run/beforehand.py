@@ -1,4 +1,4 @@
-"""A process that compiles the simulator's engine into the cache and ends (`beside.py`).
+"""Process that compiles the simulator's engine into the cache and ends (`beside.py`).
 
 It ends sooner when whoever started it is gone: its stdin is then closed.
 """

@@ -1,4 +1,4 @@
-"""The first run of a version: the engine is compiled by a second process from the first moment on.
+"""Background compilation: on the first run of a version a second process compiles the engine.
 
 Compiling keeps one core busy. While it goes on, this process imports what it needs, reads the plan,
 lays it out and compiles the algorithms' kernels; then it waits, and loads from the cache what the

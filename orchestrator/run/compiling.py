@@ -1,4 +1,4 @@
-"""The first run of a version compiles the engine: that is said, and is done once per cache."""
+"""Compilation of the engine: reported to the user, and done once per cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deadlocks: links that hold each other by PAUSE or PFC in a ring, so that nothing moves any more.
+"""Deadlock detection: cycles of links that hold each other by PAUSE or PFC.
 
 A link that is held waits for its receiver's buffer, and that buffer for the links that its frames
 leave by (`orchestrator.plan.network`). When those waits close a ring, each of its links has been

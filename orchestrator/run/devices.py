@@ -1,4 +1,4 @@
-"""External nodes in a result: what the oracle says of each, and what ran where there was none."""
+"""External nodes in a result: the oracle's verdict on each, or what ran in its place."""
 
 from __future__ import annotations
 

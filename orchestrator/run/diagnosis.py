@@ -1,4 +1,4 @@
-"""What this machine can do for tailback, what it lacks, and the command that mends it."""
+"""Diagnosis of this machine for `tailback doctor`: capabilities, lacks, and remedies."""
 
 from __future__ import annotations
 

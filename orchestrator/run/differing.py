@@ -1,4 +1,4 @@
-"""Where two tables of a plan, or two manifests, differ: dotted keys."""
+"""Difference of two tables of a plan, or of two manifests, as dotted keys."""
 
 from __future__ import annotations
 

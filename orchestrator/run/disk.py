@@ -1,4 +1,4 @@
-"""A disk that cannot take what is written: how it is recognised, and the sentence that says so."""
+"""Full or unwritable disks: detection, and the message for users."""
 
 from __future__ import annotations
 

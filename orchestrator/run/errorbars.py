@@ -1,4 +1,4 @@
-"""The error bars of all metrics of a run, from its fidelity and its plan."""
+"""Error bars: each metric's uncertainty from the distortions of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What control loops met of the moments in which machines took cores from a data path.
+"""Impact of stalls: which control loops were affected by the scheduling stalls of machines.
 
 What counts is how much of the run's time went by meanwhile. What real time is ahead of that was
 dropped from the run's clock, so no node has seen it; what does not live by that clock, as programs

@@ -1,4 +1,4 @@
-"""Was the machine faithful? What it did to a run, and the verdict that follows.
+"""Fidelity of a run: the machine's distortions, measured against the plan's needs.
 
 A real-time target measures how late each departure was, what was lost where the plan has no
 queue, and the rates it reached. How much of that matters depends on what is emulated, so every

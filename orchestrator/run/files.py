@@ -1,4 +1,4 @@
-"""The files that parameters of a plan's plugins name: distributions of sizes, traces."""
+"""Files that parameters of a plan's plugins name: distributions of sizes, traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of one run: written under a hidden name, renamed when complete, never overwritten.
+"""Folder of one run: written under a hidden name, renamed when complete, never overwritten.
 
     with RunFolder.open(Path("runs"), "netfpga-fig11") as folder:
         folder.write_json("result.json", result)

@@ -1,4 +1,4 @@
-"""A lock on a folder that the system lets go when its owner dies, however it dies.
+"""Lock on a folder that the operating system releases when its owner dies.
 
 The folder itself is locked (`flock`), not a file in it: there is then no lock file to remove
 before the folder gets its final name, and no moment when it looks abandoned. A process number

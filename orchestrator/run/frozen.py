@@ -1,4 +1,4 @@
-"""Expectations that are frozen before a run, so that a prediction is one.
+"""Frozen expectations: registered before a run, so that a prediction is one.
 
     write_frozen(plan, Path("mine.frozen.json"))
     run(plan, frozen=read_frozen(Path("mine.frozen.json")))

@@ -1,4 +1,4 @@
-"""Valid, degraded, invalid: a share against its two bounds, and the sentence that says so."""
+"""Grades of fidelity (valid, degraded, invalid): a share against two thresholds, with reason."""
 
 from __future__ import annotations
 

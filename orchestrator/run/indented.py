@@ -1,4 +1,4 @@
-"""JSON with an indent, as `json.dumps(value, indent=2)` writes it, at the speed of one without.
+"""JSON pretty-printer: the text of `json.dumps(value, indent=2)` at the speed of one without.
 
 With an indent the standard library walks over every value in Python; a result has a million. What
 holds no further tables here is encoded as one without an indent is, with the line's end and its

@@ -1,4 +1,4 @@
-"""What is true of every sound run at every instant, stated once.
+"""Invariants of every sound run at every instant, stated once.
 
 An invariant is a relation between fields of one record (`orchestrator.engine.records`): of a queue,
 a port, a limiter, a flow. `holds` is plain arithmetic, so it takes whatever has that: ints, int64

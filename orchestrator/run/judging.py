@@ -1,4 +1,4 @@
-"""From a recording to a result: what was measured, and how the plan's expectations judge it.
+"""Result of a run: metrics from a recording, judged by the plan's expectations.
 
 The two are apart, because what was measured of a point is kept and judged later: by its own plan
 (one seed of many), or by the plan that a mutant was made of.

@@ -1,4 +1,4 @@
-"""Measures how late this machine wakes a sleeper, and for how long it takes a spinner's core away.
+"""Probe of this machine: lateness of timer wake-ups, and gaps in a busy loop.
 
 Both bound what a real-time target can promise: a data path that sleeps departs as late as the
 sleeper is woken; one that busy-polls, as late as the longest gap.

@@ -1,5 +1,4 @@
-"""Run folders that are not complete: those of living runs, those of dead ones, and those that
-wait to be fetched further."""
+"""Incomplete run folders: of living runs, of dead ones, and of interrupted downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What machine this is: processor, cores, memory, system. Each reading is None when not to be had.
+"""Description of this machine: processor, cores, memory, system. Unreadable values are None.
 
 Linux tells most of it; elsewhere the portable readings of the standard library serve.
 """

@@ -1,4 +1,4 @@
-"""The manifest of a run: with what, on what and how it was run, so that it can be repeated.
+"""Manifest of a run: plan, machine and versions, so that the run can be repeated.
 
 What could not be read is null, and listed by its dotted key under `absent`: a reader can tell
 "there is none" from "nobody looked".

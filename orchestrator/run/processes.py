@@ -1,4 +1,4 @@
-"""The processes of this machine, whoever's, by the commands they were started with.
+"""Processes of this machine, of all users, by their command lines.
 
 Linux lets everybody read those. What they say is the word of whoever started the process.
 """

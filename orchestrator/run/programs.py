@@ -1,4 +1,4 @@
-"""Programs have a clock of their own: what they were denied, and what they did not do.
+"""Fidelity of programs, which have a clock of their own: CPU denied, failures, silence.
 
 The clock of a run can be held back while the machine is busy elsewhere; that of a program cannot.
 """

@@ -1,4 +1,4 @@
-"""The helper process of a run folder: removes what a killed run would leave behind.
+"""Helper process of a run folder: removes what a killed run would leave behind.
 
 A process that is killed (SIGKILL, out of memory) cannot tidy up after itself, so a run folder
 starts this one beside it first. It holds the reading end of a pipe whose writing end only the

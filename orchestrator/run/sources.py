@@ -1,4 +1,4 @@
-"""The digest of what makes results: engine, core, plugins, and the libraries they compute with."""
+"""Digest of what makes results: engine, core, plugins, and the libraries they compute with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stalls of a run as a table: by cause, by machine, and whose loops have felt one."""
+"""Table of a run's stalls: by cause, by machine, and by affected control loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments in which a machine took cores from a data path, and by whom.
+"""Stalls of a data path: periods in which the machine took its cores, with their cause.
 
 A data path logs its turns that took long, with what the kernel said of its thread. Here these
 become moments with a cause, which is where most of the time went:

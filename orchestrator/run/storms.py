@@ -1,4 +1,4 @@
-"""Storms of PAUSE and PFC that watchdogs found, as events of a run."""
+"""Storms of PAUSE and PFC that watchdogs detected, as events of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that found every limiter of their NIC taken: their flows were not slowed down."""
+"""Notes on messages that found every limiter of their NIC taken."""
 
 from __future__ import annotations
 

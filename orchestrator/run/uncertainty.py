@@ -1,4 +1,4 @@
-"""By how much the machine may have put a metric off: each metric by what it measures.
+"""Uncertainty of a metric from the machine's distortions, by the kind of the metric.
 
 One verdict for a whole run cannot say it. A departure that is 2 ms late leaves a mean queue of a
 loop of 60 ms alone, and makes a latency of 100 us worthless.

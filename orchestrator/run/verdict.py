@@ -1,4 +1,4 @@
-"""Did a run meet its expectations? Each is checked against the metric that it names."""
+"""Verdict of a run: each expectation is checked against the metric that it names."""
 
 from __future__ import annotations
 
