@@ -3,4 +3,5 @@
 from __future__ import annotations
 
 SOFTWARE, HARDWARE, AUTO = STAMPS = ("software", "hardware", "auto")
-"""The kernel; the NICs, or a refusal; the NICs where all have clocks, else the kernel."""
+"""Timestamps by the kernel; by the NICs, or a refusal; by the NICs where all have clocks, else by
+the kernel."""

@@ -15,7 +15,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands.page,
     "metrics.md": metrics.page,
 }
-"""File below docs/reference -> what writes its text: a heading, a blank line, the rest."""
+"""File below docs/reference -> function that returns its text: heading, blank line, body."""
 
 
 def generated() -> dict[str, str]:

@@ -116,7 +116,7 @@ def page() -> str:
 
 
 def _of_algorithms() -> str:
-    """What the shipped algorithms show of their state."""
+    """Columns and metrics of the shipped algorithms' state."""
     every = Registry.load().algorithms
     rows = [
         (
