@@ -26,9 +26,9 @@ def kept(
     target: str = SIMULATED,
     said: Mapping[str, Any] = NOTHING,
 ) -> Iterator[RunFolder]:
-    """It lies below `out` and is to be committed; `kind` ends its name.
+    """Open the folder of a batch below `out`, to be committed; `kind` is the suffix of its name.
 
-    `said` joins its manifest.
+    `said`: further entries of its manifest.
     """
     registry = Registry.load()
     with RunFolder.open(out, plan.name, new_name(kind)) as folder:
