@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tailback_targets() -> Iterable[Target]:
-    """The gateware."""
+    """Contribute the target `gateware`."""
     from firmware.gateware import Gateware
 
     return [Gateware()]
@@ -26,7 +26,7 @@ def tailback_targets() -> Iterable[Target]:
 
 @hookimpl
 def tailback_hunt_rtl(algorithm: Algorithm, options: RtlOptions, progress: Report) -> RtlHunted:
-    """An algorithm's Verilog against its kernels, in Icarus Verilog or Verilator."""
+    """Compare an algorithm's Verilog with its kernels, in Icarus Verilog or Verilator."""
     from firmware.against.hunting import hunt
 
     return hunt(algorithm, options, progress)
@@ -34,7 +34,7 @@ def tailback_hunt_rtl(algorithm: Algorithm, options: RtlOptions, progress: Repor
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """Add `gateware` and `prove`."""
+    """Add the commands `gateware` and `prove`."""
     from firmware.commands import gateware_commands
     from firmware.proof.command import prove_command
 
