@@ -70,7 +70,7 @@ UNCLAIMED = {
 
 
 def page_of(proofs: list[Proof]) -> str:
-    """The page as Markdown."""
+    """Markdown text of the page."""
     modules = [proof for proof in proofs if proof.kind == "module"]
     algorithms = [proof for proof in proofs if proof.kind != "module"]
     claimed = [proof for proof in modules if proof.taken]
