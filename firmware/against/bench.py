@@ -110,7 +110,7 @@ module {top};
     begin #1 clock = 1; #1 clock = 0; #1 ; end
   endtask
 
-  task rest;  // clocks in which nobody asks
+  task rest;  // idle clocks
     begin tick; if ({is_valid}) $display("{unasked}"); end
   endtask
 

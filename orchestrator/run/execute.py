@@ -72,7 +72,7 @@ def run(
     timestamps ("software", "hardware" or "auto"). `launch`: NICs launch them at their times.
     `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
     machine, with the caller's user id. `frozen`: expectations that were frozen before the run.
-    `told`: further entries of the manifest, of a device profile.
+    `profile_entry`: further entries of the manifest, of a device profile.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
@@ -217,7 +217,8 @@ def write_run(
     told: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Write the files of a run into its folder, all but the report. `made_on`: the
-    description of the other machine that made it, for the manifest; `told`: its further entries."""
+    description of the other machine that made it, for the manifest; `profile_entry`: its further
+    entries."""
     plan = resolved.plan
     folder.write_text("plan.toml", plan.to_toml())
     clock = "CLOCK_MONOTONIC" if recording.epoch_ns else "virtual"
