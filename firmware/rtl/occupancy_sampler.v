@@ -4,9 +4,10 @@
 //
 // Frames come and leave as events, in their order; of one event the arrival was first. The
 // congestion point processes an arriving frame in the same clock; when it notifies a source, one of the
-// queued frames is drawn; then the arrived frame takes its units, if it is enqueued (orchestrator/engine/node/buffer.py). No event is taken meanwhile. Frames are
-// known by the slot of their descriptor. A frame for which there are not enough units is not drawn:
-// with a unit per 256 octets of the queue and one per frame there always are.
+// queued frames is drawn; then the arrived frame takes its units, if it is enqueued
+// (orchestrator/engine/node/buffer.py). No event is taken meanwhile. Frames are identified by the slot
+// of their descriptor. A frame for which there are not enough units is not drawn: with a unit per 256
+// octets of the queue and one per frame there always are.
 `default_nettype none
 
 module occupancy_sampler #(

@@ -119,7 +119,7 @@ def build(
 
 
 def of_another(manifest: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """The manifest of a run that another machine made: `remote` has that machine's entries, and `on`
-    its name."""
+    """The manifest of a run that another machine made: `remote` has that machine's entries, and
+    `on` its name."""
     kept = {key: value for key, value in manifest.items() if key != "absent"} | told
     return kept | {"absent": _absent(kept)}
