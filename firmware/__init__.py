@@ -1,1 +1,1 @@
-"""QCN in gateware: Verilog, its registers and the tools that simulate and synthesise it."""
+"""Gateware for QCN: Verilog, its registers, and the tools that simulate and synthesise it."""

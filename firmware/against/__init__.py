@@ -1,1 +1,1 @@
-"""An algorithm's own Verilog against its kernels: random sequences of events, run on both."""
+"""Comparison of an algorithm's own Verilog with its kernels on random sequences of events."""

@@ -1,7 +1,7 @@
-"""A bench in Verilog that reads a sequence from a file: written once for a module, run often.
+"""Generator of a Verilog bench that reads sequences from a file: built once, run often.
 
-It says of every event what the outputs are (`e`), and where there is a port that says so, each
-clock in which there is an answer (`v`). Both simulators take it.
+The bench prints the outputs at the end of every event (`e`) and, for a module with a valid port, in
+each clock with an answer (`v`). Both simulators accept it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from orchestrator.rtl import Rtl
 
 TOP = "tailback_bench"
 WIDEST = 512
-"""Bits of a port."""
+"""Most bits of a port."""
 STUCK, UNASKED = "stuck", "unasked"
 
 
 @dataclass(frozen=True)
 class Ports:
-    """Of a module, by what they are for; in the order in which a bench reads and tells them."""
+    """Ports of a module by their role, in the order in which a bench reads and prints them."""
 
     held: tuple[str, ...]
     driven: tuple[str, ...]
-    """Those of events."""
+    """Inputs of events."""
     answered: tuple[str, ...]
-    """Outputs that are looked at where the answer is."""
+    """Outputs that are compared in the clock of the answer."""
     ended: tuple[str, ...]
-    """Outputs that are looked at where an event is over."""
+    """Outputs that are compared at the end of an event."""
 
     @classmethod
     def of(cls, rtl: Rtl) -> Ports:
-        """Sorted, each once."""
+        """Ports of an algorithm's module, sorted, each once."""
         driven = {port for ports in rtl.events.values() for port in ports}
         said = {port for port, name in rtl.outputs.items() if _is_said(name)}
         answered = said if rtl.valid else set()
@@ -39,7 +39,7 @@ class Ports:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """All that a sequence has numbers for."""
+        """All ports that a sequence has numbers for."""
         return self.held + self.driven
 
 
@@ -53,7 +53,7 @@ def verilog(rtl: Rtl) -> str:
     into = [*ports.inputs, *rtl.reset]
     looked = [*ports.answered, *ports.ended, *filter(None, (rtl.ready, rtl.valid))]
     wires = ", ".join([f".{rtl.clock}(clock)", *(f".{one}(in_{one})" for one in into)])
-    told = "\n".join(
+    port_reports = "\n".join(
         f'      $display("port {one} %b %0d", dut.{one}, (1 ? -1 : dut.{one}) < 0);'
         for one in dict.fromkeys([*into, *looked])
     )
@@ -65,7 +65,7 @@ def verilog(rtl: Rtl) -> str:
             + [f"  reg [{WIDEST - 1}:0] next_{one} = 0;" for one in ports.driven]
         ),
         wires=wires,
-        told=told,
+        port_reports=port_reports,
         read_held=_read([f"in_{one}" for one in ports.held]),
         read_event=_read([f"next_{one}" for one in ports.driven]),
         reset=_set((f"in_{one}", f"{value}") for one, value in rtl.reset.items()),
@@ -110,14 +110,14 @@ module {top};
     begin #1 clock = 1; #1 clock = 0; #1 ; end
   endtask
 
-  task rest;  // clocks in which nobody asks
+  task rest;  // idle clocks
     begin tick; if ({is_valid}) $display("{unasked}"); end
   endtask
 
   initial begin
     if ($test$plusargs("ports") != 0) begin
       #1 ;
-{told}
+{port_reports}
       $finish;
     end else begin
       got = $value$plusargs("stimulus=%s", path);

@@ -1,4 +1,4 @@
-"""A sequence on both: where the module first shows another number than the kernels come to."""
+"""Comparison of RTL and kernels on one sequence: reports the first number that differs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from orchestrator.rtl import Rtl
 
 
 class Unfit(Exception):
-    """A sequence has a number that the module has no port for: it is not made for it."""
+    """A number of a sequence does not fit the module's port."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first one of a sequence."""
+    """First difference of a sequence."""
 
     what: str
-    """Of which kind: two with the same are one fault."""
+    """Kind of the difference: two of the same kind count as one fault."""
     text: str
 
 
@@ -40,7 +40,7 @@ class Pair:
         self.kernels, self.names = Kernels(algorithm), Ports.of(rtl)
 
     def difference(self, sequence: Sequence, vcd: Path | None = None) -> Difference | None:
-        """What is other on the module. Raises Unfit."""
+        """First difference of the module from the kernels; None: equal. Raises Unfit."""
         steps = list(self.kernels.run(sequence))
         if not steps:
             return None
@@ -113,7 +113,7 @@ class Pair:
 
 
 def _of_event(lines: Iterator[str]) -> tuple[list[str], str | None]:
-    """What is said of an event before its end, and that."""
+    """Output lines of an event before its end, and the line of its end."""
     said: list[str] = []
     for line in lines:
         if line.partition(" ")[0] == "e":

@@ -1,8 +1,8 @@
-"""Strategies of hypothesis that draw sequences of events for an algorithm and its module.
+"""Hypothesis strategies that draw sequences of events for an algorithm and its module.
 
-Numbers lie within what the engine's records hold, what the module's ports do and what the author
-says; often they lie beside a parameter or at an end. What the kernels read and the module is not
-given is drawn as well: where that makes a difference, it is one. Simple ones stand first.
+Numbers lie within the bounds of the engine's records, of the module's ports and of the author;
+often they lie next to a parameter or at a bound. Fields that the kernels read and the module does
+not get are drawn as well: if they have an effect, that is a difference. Simple values come first.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from orchestrator.hunt.shrinking import least_of
 from orchestrator.rtl import ENTITY_NAMES
 
 SIZES = (1, 4, 16, 40)
-"""Events of a sequence, at least; and as many more at the most."""
+"""Least numbers of events of a sequence; the most is twice that."""
 FEW = 7
 STEPS_PS = (0, 8_000, 1_000_000, 100_000_000)
 Bounds = dict[str, tuple[int, int]]
 
 
 class Drawer:
-    """Draws for one pair."""
+    """Strategies for one algorithm and its module."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair, rtl, ports = pair, pair.rtl, pair.built.ports
@@ -71,7 +71,7 @@ class Drawer:
         return found
 
     def _unseen(self, kernel: Any, known: set[str]) -> Bounds:
-        """What a kernel reads, and nobody writes, of what the module is not given."""
+        """Fields that a kernel reads, that no kernel writes, and that the module does not get."""
         read, written = set[str](), set[str]()
         for code in code_of(kernel):
             _names(code, read, written)
@@ -86,11 +86,12 @@ class Drawer:
 
     @property
     def sequences(self) -> st.SearchStrategy[Sequence]:
-        """All that both can go through."""
+        """Sequences that kernels and module can process."""
         return _sequences(self)
 
     def params(self) -> st.SearchStrategy[dict[str, Any]]:
-        """As a plan has them; half of the numbers near their least, where a few events do."""
+        """Parameters as in a plan; half of the numbers near their least, where a few events
+        suffice."""
         few: dict[str, st.SearchStrategy[Any]] = {
             name: st.integers(low, low + FEW)
             for name, field in self._pair.algorithm.params.model_fields.items()
@@ -112,7 +113,7 @@ class Drawer:
         return st.builds(lambda table, small: table | small, uses(self._pair.algorithm), chosen)
 
     def checked(self, table: dict[str, Any]) -> list[int]:
-        """The numbers that these parameters are. Rejects those that no plan has."""
+        """Numbers of these parameters. Rejects parameters that no plan can have."""
         try:
             model = self._pair.algorithm.params.from_table(dict(table), bare=True)
         except BadInput:
@@ -137,7 +138,7 @@ class Drawer:
 
     @property
     def last(self) -> int:
-        """The latest moment that the module can be told."""
+        """Latest time (ps) that the module's port holds."""
         return min(self._now, 1 << 52)
 
 

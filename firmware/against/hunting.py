@@ -1,4 +1,4 @@
-"""Sequence after sequence on kernels and module; what parts them is made short and kept."""
+"""Fuzzer of RTL against kernels: draws sequences, minimises and stores what differs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from orchestrator.progress import Progress, Report
 from orchestrator.rtl import RtlFound, RtlHunted, RtlOptions
 
 BATCH = 50
-"""Sequences that are drawn from one seed, before the next one is taken."""
+"""Sequences per seed."""
 SHRINKING_S = 60.0
 MOST = 10
-"""Findings, after which there is an end."""
+"""Number of findings after which the hunt ends."""
 
 
 def hunt(algorithm: Algorithm, options: RtlOptions, progress: Report) -> RtlHunted:
-    """Look for sequences in which an algorithm's module and its kernels part.
+    """Search for sequences on which an algorithm's module differs from its kernels.
 
     Raises BadInput for what cannot be built and where hypothesis is missing, Refused without a
     simulator.
@@ -48,7 +48,7 @@ class _Hunt:
         self._known: set[str] = set()
 
     def go(self) -> RtlHunted:
-        """What is kept, then batch after batch."""
+        """Replay the stored sequences, then draw batch after batch."""
         from firmware.against.drawing import Drawer
 
         drawer = Drawer(self._pair)
@@ -94,7 +94,7 @@ class _Hunt:
         return found
 
     def _batch(self, strategy: Any, seed: int) -> None:
-        """Sequences of one seed; the first new difference among them is made short and kept."""
+        """Draw sequences of one seed; minimise and store the first new difference."""
         import hypothesis
         from hypothesis.errors import Flaky, NoSuchExample
 
@@ -132,7 +132,7 @@ class _Hunt:
             sequence = hypothesis.find(strategy, is_it, settings=settings, random=Random(seed))
         except NoSuchExample:
             return
-        except Flaky:  # it was late: what was found is not looked at any more
+        except Flaky:  # a timeout: the sequence found so far is used
             sequence = smallest[0]
         sequence = shortest(sequence, lambda one: self._is(one, wanted[0]))
         found = self._pair.difference(sequence)
@@ -157,7 +157,7 @@ class _Hunt:
 
 
 def shortest(sequence: Sequence, is_it: Callable[[Sequence], bool]) -> Sequence:
-    """Without every event that it does not need: hypothesis may have run out of time."""
+    """Remove every event that the difference does not need: hypothesis may have run out of time."""
     place = 0
     while place < len(sequence.events):
         fewer = sequence.events[:place] + sequence.events[place + 1 :]

@@ -1,4 +1,4 @@
-"""What an algorithm's kernels make of a sequence: called as nodes call them, on records."""
+"""Kernel runner: calls an algorithm's kernels on records for each event of a sequence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMERS = {
     "reaction_point": "timer",
     "receiver": "receiver_timer",
 }
-"""Where a kind's kernel `timer` sets when it is called."""
+"""Field of an entity that holds the next call of the kernel `timer`, by kind."""
 
 
 @compiled
@@ -31,7 +31,7 @@ def _call(kernel, state, params, entity, frame, now, message):  # type: ignore[n
 
 @dataclass(frozen=True)
 class Step:
-    """An event that came to be: the numbers that kernels were given, and those behind it."""
+    """An executed event: the numbers before and after it."""
 
     event: Event
     before: dict[str, int]
@@ -39,7 +39,7 @@ class Step:
 
 
 class Kernels:
-    """The kernels of an algorithm, compiled once; `run` begins anew."""
+    """Kernels of an algorithm, compiled once; `run` starts from a new state."""
 
     def __init__(self, algorithm: Algorithm) -> None:
         self._algorithm = algorithm
@@ -47,7 +47,7 @@ class Kernels:
         self._dtypes = {"state": algorithm.state, "params": algorithm.params.dtype(), name: dtype}
         self._dtypes |= {"frame": FRAME, "message": FRAME}
         self._entity = name
-        # a receiver's or a congestion point's state per flow lies behind the first: two flows
+        # state per flow of a receiver or congestion point follows the first: two flows
         self._records = {
             one: self._made(dtype, 4 if one == "state" else 1)
             for one, dtype in self._dtypes.items()
@@ -64,7 +64,7 @@ class Kernels:
         return made.view(np.recarray) if DISABLED else made
 
     def run(self, sequence: Sequence) -> Iterator[Step]:
-        """Each event, but a timer's that is not set."""
+        """Run each event, except a timer's that is not set."""
         records, entity = self._records, self._records[self._entity]
         for name in ("state", self._entity):
             records[name].view(np.int64)[:] = 0

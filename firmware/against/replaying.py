@@ -1,4 +1,4 @@
-"""A sequence that was found once, tried again: what written tests call."""
+"""Replay of a stored sequence, called by the regression tests that the hunt writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.registry import Registry
 
 
 def difference_of(file: Path, kind: str, name: str, sequence: dict[str, Any]) -> str | None:
-    """Where the algorithm of a file parts from its module in a sequence; None: nowhere.
+    """First difference of a file's algorithm from its module on a sequence; None: equal.
 
     Raises BadInput, and Refused without a simulator.
     """

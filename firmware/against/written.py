@@ -1,4 +1,4 @@
-"""A sequence in which module and kernels part, as a test of pytest that fails for as long."""
+"""Regression tests: writes a differing sequence as a pytest test, and reads it back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_{test}():
 def write(
     folder: Path, source: Path, algorithm: Algorithm, one: Difference, sequence: Sequence
 ) -> Path:
-    """Write it; what is found again goes to the same file. The VCD belongs beside it."""
+    """Write a sequence's test; a repeated finding overwrites its file. The VCD goes next to it."""
     folder.mkdir(parents=True, exist_ok=True)
     key = f"{algorithm.kind} {algorithm.name} {one.what}"
     name = re.sub(r"\W+", "_", f"rtl_{algorithm.name}_{one.what}")[:48].rstrip("_")
@@ -59,13 +59,13 @@ def _literal(sequence: Sequence) -> str:
 
 
 def sequence_of(table: dict[str, object]) -> Sequence:
-    """The sequence of such a literal. Raises TypeError, KeyError for another one."""
+    """Sequence of a test's literal. Raises TypeError, KeyError for an invalid one."""
     events = tuple(Event(*one) for one in table["events"])  # type: ignore[attr-defined]
     return Sequence(table["params"], table["values"], events)  # type: ignore[arg-type]
 
 
 def kept(folder: Path, algorithm: Algorithm) -> Iterator[tuple[Path, Sequence]]:
-    """The sequences in a folder that are of an algorithm. Raises BadInput for a spoilt file."""
+    """Stored sequences of an algorithm in a folder. Raises BadInput for a damaged file."""
     for path in sorted(folder.glob("test_rtl_*.py")):
         text = path.read_text("utf-8")
         if f", {algorithm.kind!r}, {algorithm.name!r}, SEQUENCE)" not in text:

@@ -1,4 +1,4 @@
-"""What a vendor's flow needs to build our gateware for a board: sources, macros, commands."""
+"""Builds for a board: the sources, macros and commands that a vendor's flow needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INSTANCE = re.compile(r"^\s*(\w+)\s+(?:#\s*\(|\w+\s*\()", re.M)
 
 @dataclass(frozen=True)
 class Board:
-    """A shell and how our top module gets into it.
+    """A shell, and the integration of the top module into it.
 
     `macros` name Verilog macros by the option that sets them; `steps` are commands and changes,
     with {folder} for the board's folder, {rtl} for that of the modules and {list} for the sources.
@@ -31,7 +31,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Build:
-    """Everything the flow is to be told; paths are absolute, sources in order."""
+    """Input of the vendor's flow; paths are absolute, sources in order."""
 
     board: str
     top: str
@@ -107,7 +107,7 @@ BOARDS_BY_NAME = {
 
 
 def sources_of(top: str) -> list[Path]:
-    """The files of a module and all that it is made of, each behind those that it needs."""
+    """Files of a module and of its submodules, each after those that it needs."""
     files = {path.stem: path for folder in (RTL, BOARDS) for path in folder.rglob("*.v")}
     ordered: dict[str, Path] = {}
 
@@ -122,7 +122,7 @@ def sources_of(top: str) -> list[Path]:
 
 
 def build(name: str, sizes: dict[str, int]) -> Build:
-    """What to do for a board. Raises BadInput for a board or a size that there is not."""
+    """Build input for a board. Raises BadInput for an unknown board or size."""
     board = BOARDS_BY_NAME.get(name)
     if board is None:
         accepted = "one of " + ", ".join(BOARDS_BY_NAME)

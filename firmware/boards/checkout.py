@@ -1,4 +1,4 @@
-"""Whether our application block fits a Corundum checkout: its instance's ports, modules' names."""
+"""Check that the application block fits a Corundum checkout: instance ports, module names."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ REMEDY = "Take a checkout of December 2023, or change {file} to these ports."
 
 
 def verify(checkout: Path) -> int:
-    """How many parameters and ports of the instance in mqnic_core are ours.
+    """Compare the instance in mqnic_core with the application block; returns the number of matches.
 
-    Raises BadInput for what is no checkout, Refused for one that our block does not fit, by name.
+    Raises BadInput for a folder that is no checkout, Refused, by name, for one that does not fit.
     """
     core = checkout / CORE
     try:

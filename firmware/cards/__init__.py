@@ -1,1 +1,1 @@
-"""Cards as a place where a plan runs: opened, held to the plan, armed, driven in wall time."""
+"""Cards that run a plan: opened, checked against the plan, armed, driven in wall time."""

@@ -1,4 +1,4 @@
-"""The time that a run on cards goes by: this machine's, which sleeps until the next step."""
+"""Wall clock of a run on cards: CLOCK_MONOTONIC, with a wait until the next step."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Protocol
 
 NS = 1000
 SPIN_PS = 200_000_000
-"""The last of a wait is spent looking at the clock: a sleeper is woken up late."""
+"""Busy-polled end of a wait, because a sleep ends late."""
 
 
 class Clock(Protocol):
-    """A time in ps that passes by itself."""
+    """Clock in ps."""
 
     def now(self) -> int:
         """The time (ps)."""

@@ -1,4 +1,4 @@
-"""Whether the cards have what a plan asks of its nodes: refused before the run, by name."""
+"""Check of the cards against a plan: refuses before the run, by name, what a card lacks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PLUGIN_BLOCKS = {
     "congestion_point": QCN_CP,
     "pause": SWITCH_PORT,
 }
-"""Kind of plugin -> the register block that is it in gateware, for the plugins that are in any."""
+"""Kind of plugin -> its register block in gateware."""
 BLOCKS = {"nic": (QCN_RP, TOKEN_BUCKET, FLOW_SOURCES), "switch": (SWITCH_PORT, QCN_CP)}
-"""What a node of a kind is made of, behind its own window."""
+"""Register blocks of a node by its kind, besides its own window."""
 CABLE = "the ends of its cables are what is linked; a cable's rate and state cannot be set"
 
 
@@ -72,14 +72,14 @@ def check_plan(resolved: ResolvedPlan, served: set[str]) -> None:
 
 
 def delay_of(resolved: ResolvedPlan, way: Direction) -> int:
-    """What a direction of a link delays (ps)."""
+    """Delay of a direction of a link (ps)."""
     link = resolved.plan.links[way.link]
     back = link.delay if link.delay_back is None else link.delay_back
     return int(link.delay if way.sender.forward else back)
 
 
 def check_card(resolved: ResolvedPlan, one: OpenCard) -> None:
-    """Raises Refused, naming the card, what it lacks and what it has."""
+    """Raises Refused with the card, its lack and its blocks."""
     for node, number in one.serves.items():
         if number >= len(one.units):
             lack = f"it has no node number {number + 1}, which is to serve {node}"
@@ -128,7 +128,7 @@ def _check_unit(resolved: ResolvedPlan, one: OpenCard, node: str, unit: Unit) ->
 
 
 def with_card(one: OpenCard, act: Callable[[], None]) -> None:
-    """Act, and say of what is refused meanwhile which card refused it and what it has."""
+    """Call `act`; add the card and its blocks to a refusal."""
     try:
         act()
     except Refused as error:

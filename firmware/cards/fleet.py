@@ -16,14 +16,14 @@ from firmware.registers.window import WindowError
 from orchestrator.errors import RunFailed
 
 LEAD_PS = 500_000_000_000
-"""From the last look at the cards' clocks to time 0 of the plan: all is set by then."""
+"""Lead from the reading of the cards' clocks to time 0 of the plan, for the configuration."""
 READINGS = 5
-"""Of a card's clock; the one that took the shortest tells most."""
+"""Readings of a card's clock, of which the shortest one counts."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A card's clock beside ours, ps; they belong together to within `error`."""
+    """Simultaneous readings of the host's and a card's clock (ps), within `error`."""
 
     ours: int
     card: int
@@ -43,8 +43,8 @@ class Fleet:
     def arm(self) -> None:
         """Configure every node; flows start by themselves at time 0 of the plan or later.
 
-        Raises Refused, naming the card, when it lacks something, RunFailed when it does not take
-        what is set or when setting everything took too long.
+        Raises Refused with the card and its lack, RunFailed when a register does not keep its value
+        or the configuration took too long.
         """
         for name, one in self.cards.items():
             if one.clock is not None:
@@ -84,7 +84,8 @@ class Fleet:
         driver.begin()
 
     def _delay(self, one: OpenCard, node: str, number: int) -> None:
-        """What the card delays is what its NIC receives: the row is that of the port that sends."""
+        """Configure the delay of frames that the card's NIC receives, from the sending port's
+        row."""
         found = one.units[number].delay
         if found is None:
             return
@@ -100,7 +101,7 @@ class Fleet:
         line.set(int(port.delay), int(port.rate))
 
     def apply(self) -> None:
-        """Carry what the timeline has changed to the registers."""
+        """Write the timeline's changes to the registers."""
         for one, driver in self._drivers:
             with_card(one, driver.apply)
         for one, row, line in self._delays:
@@ -112,12 +113,12 @@ class Fleet:
             with_card(one, driver.hold)
 
     def read(self) -> None:
-        """Read everything that is sampled into the rows."""
+        """Read all sampled registers into the rows."""
         for one, driver in self._drivers:
             with_card(one, driver.read)
 
     def losses(self) -> dict[str, int]:
-        """What was lost outside of what is emulated, by place."""
+        """Losses outside of the emulated queues, by location."""
         lost: dict[str, int] = {}
         for _, driver in self._drivers:
             lost |= driver.losses()
@@ -126,7 +127,7 @@ class Fleet:
         return lost
 
     def drifts(self) -> dict[str, float]:
-        """How much faster each card's clock went than ours since it was armed, relative."""
+        """Relative drift of each card's clock against the host's since arming."""
         found = {}
         for name, first in self.readings.items():
             last = self._reading(self.cards[name])
@@ -135,7 +136,7 @@ class Fleet:
         return found
 
     def end(self) -> None:
-        """Leave cards that send nothing of their own; one that is gone cannot be told."""
+        """Stop all sources of the cards, except of cards that are gone."""
         for _, driver in self._drivers:
             with suppress(WindowError):
                 driver.end()

@@ -1,4 +1,4 @@
-"""The cards of a testbed, opened: which nodes each has, what its bitstream says of itself."""
+"""The opened cards of a testbed: their nodes and the identity of their bitstreams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ KINDS = {NIC.module: "nic", SWITCH.module: "switch"}
 
 @dataclass(frozen=True)
 class Unit:
-    """A NIC or a switch of a card: its windows, and what delays the frames that it receives."""
+    """A NIC or a switch of a card: its windows, and the delay line of the frames that it
+    receives."""
 
     windows: list[Found]
     delay: Found | None = None
@@ -37,7 +38,7 @@ class Unit:
 
     @property
     def bits_per_s(self) -> int:
-        """What its inside moves."""
+        """Bandwidth of its data path."""
         return (self.windows[0].caps >> 16) * 8 * self.windows[0].clock_hz
 
     def __str__(self) -> str:
@@ -61,21 +62,21 @@ class OpenCard:
     card: Card
     units: list[Unit]
     serves: dict[str, int]
-    """Node of the plan -> its number among the units; one that there is not is there too."""
+    """Node of the plan -> its number among the units, also if that does not exist."""
     clock: Found | None
 
     @property
     def who(self) -> str:
-        """For messages."""
+        """Name of the card in messages."""
         return f"card {self.name} ({self.card.path})"
 
     @property
     def has(self) -> str:
-        """What it has, for messages."""
+        """Nodes of the card in messages."""
         return "it has " + ("; ".join(map(str, self.units)) or "neither a NIC nor a switch")
 
     def refused(self, lack: str, remedy: str) -> Refused:
-        """A lack of this card, beside what it has."""
+        """Refusal with a lack of this card, and its nodes."""
         return Refused(self.who, f"{lack}; {self.has}", remedy)
 
     def window(self, found: Found) -> Window:
@@ -83,7 +84,7 @@ class OpenCard:
         return found.window(self.card.bus)
 
     def now(self) -> int | None:
-        """Its time in ps; None when it has no clock that can be read."""
+        """Time of its clock (ps); None without a readable clock."""
         if self.clock is None:
             return None
         return self.window(self.clock).counters()["now"]
@@ -133,12 +134,12 @@ def opened_cards(
 
 
 def _check_bitstream(one: OpenCard, wanted: dict[str, int]) -> None:
-    for field, value in wanted.items():
-        has = one.card.identity.get(field)
+    for key, value in wanted.items():
+        has = one.card.identity.get(key)
         if has is None:
             known = ", ".join(one.card.identity) or "nothing"
-            lack = f"it tells no {field!r} of its bitstream; it tells {known}"
+            lack = f"it tells no {key!r} of its bitstream; it tells {known}"
             raise Refused(one.who, lack, "Correct `bitstream` in the testbed.")
         if has != value:
-            lack = f"{field} of its bitstream is {has:#x}, the testbed wants {value:#x}"
+            lack = f"{key} of its bitstream is {has:#x}, the testbed wants {value:#x}"
             raise Refused(one.who, lack, "Load that bitstream, or correct the testbed.")

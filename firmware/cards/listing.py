@@ -1,4 +1,4 @@
-"""The cards of this machine, each with what it has, or why it cannot be used."""
+"""List of this machine's cards: what each has, or the reason why it cannot be used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PCI = Path("/sys/bus/pci/devices")
 
 @dataclass
 class Listed:
-    """One card. `trouble` is why it cannot be used; then the rest is empty."""
+    """Entry of a card. `trouble`: the reason why it is unusable; the rest is then empty."""
 
     name: str
     device: str
@@ -31,7 +31,7 @@ class Listed:
         return self.__dict__
 
     def lines(self) -> list[str]:
-        """For people."""
+        """Text of the entry."""
         head = f"card {self.name} ({self.device})"
         if self.trouble:
             return [f"{head}: {self.trouble}"]
@@ -40,7 +40,7 @@ class Listed:
 
 
 def listing(entries: dict[str, CardEntry]) -> list[Listed]:
-    """Those of a testbed, then /dev/mqnic* and what the PCI bus has of ours, each once."""
+    """Cards of a testbed, then /dev/mqnic* and supported cards on the PCI bus, each once."""
     found = [_listed(name, entry.device, entry.offset) for name, entry in entries.items()]
     named = {entry.device for entry in entries.values()}
     for path in sorted(DEVICES.glob("mqnic*")):
@@ -60,7 +60,7 @@ def listing(entries: dict[str, CardEntry]) -> list[Listed]:
 
 
 CORUNDUM = ("0x1234", "0x1001")
-"""In KNOWN: the cards whose windows are found without being told where."""
+"""Key in KNOWN: cards whose windows are found without an offset."""
 
 
 def _listed(name: str, device: str, offset: int) -> Listed:

@@ -1,4 +1,4 @@
-"""What a run on cards measured, and what the machine in its path did to it."""
+"""Recording and fidelity of a run on cards: measured columns, lateness, drift, losses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNSEEN = (
 
 
 def measured(resolved: ResolvedPlan, recording: Recording) -> Recording:
-    """The recording without the columns that nobody counted: absent, not 0."""
+    """Recording without the columns that no card counts: absent, not 0."""
     plan = resolved.plan
     ways = {way.entity: way for way in plan.directions()}
     kept = []
@@ -46,7 +46,7 @@ def fidelity(
     lost: dict[str, int],
     drifts: dict[str, float],
 ) -> dict[str, Any]:
-    """Lateness of steps and samples, drift of the cards' clocks, losses; the verdict of them."""
+    """Lateness of steps and samples, drift of the cards' clocks, losses, and their verdict."""
     plan = resolved.plan
     phases = [phase.to - phase.from_ for phase in plan.phases.values()]
     shortest = min([*phases, plan.duration])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orchestrator.recording import Recording
 
 REPORT_PS = 250_000_000_000
-"""Between two reports of progress, at least."""
+"""Least interval between two reports of progress."""
 
 
 class OnCards(Target):
@@ -40,11 +40,11 @@ class OnCards(Target):
         self.bed, self.clock = bed, clock or WallClock()
 
     def probe(self) -> Refused | None:
-        """Nothing: whether there are cards is known when they are opened."""
+        """Return None: cards are detected when they are opened."""
         return None
 
     def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:
-        """Raises Refused for what the cards cannot do of a plan, by name.
+        """Raises Refused, by name, for requirements of a plan that the cards lack.
 
         All cards are opened for it and closed again.
         """
@@ -60,7 +60,7 @@ class OnCards(Target):
     def run(
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
     ) -> Recording:
-        """Run the whole plan. Raises RunFailed when a card does not do what it is told."""
+        """Run the whole plan. Raises RunFailed when a register does not keep its value."""
         from firmware.cards.fleet import Fleet
         from firmware.cards.inventory import opened_cards
         from firmware.cards.results import fidelity, measured
@@ -94,7 +94,7 @@ class OnCards(Target):
 
 
 def _warm(resolved: ResolvedPlan, mine: list[str]) -> None:
-    """Have everything compiled before time runs, on a world that nobody looks at again."""
+    """Compile everything before the start, on a scratch world."""
     from orchestrator.assembly import assemble
     from orchestrator.engine.stepping import carry_out, take_row
 
@@ -104,7 +104,7 @@ def _warm(resolved: ResolvedPlan, mine: list[str]) -> None:
 
 
 def _carry_out(gate: Assembly, fleet: Fleet, clock: Clock, progress: Report) -> dict[str, Any]:
-    """The plan's timeline as the clock comes to it; how late each moment was (ps), by kind."""
+    """Play the plan's timeline by the clock; returns the lateness of each step (ps), by kind."""
     duration = gate.resolved.plan.duration
     late: dict[str, list[int]] = {STEPS: [], SAMPLES: []}
     told = -REPORT_PS

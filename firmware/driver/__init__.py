@@ -1,1 +1,1 @@
-"""The host's side of the gateware: windows found through their chain, nodes set and read."""
+"""Host side of the gateware: finds windows through their chain, sets and reads nodes."""

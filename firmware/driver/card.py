@@ -1,9 +1,9 @@
-"""Cards: found through the kernel's device or their PCIe resources.
+"""Cards, found through the kernel's device or their PCIe resources.
 
 `/dev/mqnicN` answers ioctls of type 0x88 (API version, device, regions); a PCIe device's
-`resource0` holds the NIC's registers and `resource2` the application's. Either way the chain of
-register blocks of the NIC tells whether the application is ours, and what the bitstream is. A card
-without Corundum (NetFPGA) has our windows alone, somewhere in a resource file.
+`resource0` holds the NIC's registers and `resource2` the application's. In both cases the
+NIC's chain of register blocks identifies the application and the bitstream. A card without Corundum
+(NetFPGA) has only tailback's windows, at some offset of a resource file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from orchestrator.errors import Refused
 from orchestrator.run.machine import read_text
 
 APP_ID = 0x5142_0100
-"""Of our application block; config.tcl sets it."""
+"""Identifier of tailback's application block; config.tcl sets it."""
 IOCTL_TYPE = 0x88
 API_VERSION, DEVICE_INFO, REGION_INFO = (IOCTL_TYPE << 8 | 0xC0 + number for number in range(3))
 DEVICE = struct.Struct("=11I")
@@ -46,7 +46,7 @@ IDENTITY = {
     "release": 0x28,
 }
 PCI_IDENTITY = ("vendor", "device", "subsystem_vendor", "subsystem_device", "revision")
-"""Files beside a resource; a card without Corundum says no more of itself than our windows do."""
+"""Files next to a resource file that identify a card without Corundum."""
 MOST_BLOCKS = 256
 
 Ioctl = Callable[[int, int, bytearray], int]
@@ -54,7 +54,7 @@ Ioctl = Callable[[int, int, bytearray], int]
 
 @dataclass
 class Card:
-    """A card with our application: its bus, its windows, what its bitstream says of itself."""
+    """A card with tailback's application: its bus, its windows, the identity of its bitstream."""
 
     path: str
     bus: MappedBus
@@ -62,7 +62,7 @@ class Card:
     identity: dict[str, int]
 
     def manifest(self) -> dict[str, object]:
-        """For the run's manifest."""
+        """Entry of the run's manifest."""
         windows = [
             {
                 "module": f.map.module,
@@ -82,7 +82,7 @@ class Card:
 
 
 def blocks(bus: Bus) -> dict[int, int]:
-    """Register blocks of a NIC: type -> offset. Raises WindowError for a chain without an end."""
+    """Register blocks of a NIC: type -> offset. Raises WindowError for an endless chain."""
     found: dict[int, int] = {}
     offset = 0
     for _ in range(MOST_BLOCKS):
@@ -99,8 +99,8 @@ def blocks(bus: Bus) -> dict[int, int]:
 def open_card(path: str, ioctl: Ioctl = fcntl.ioctl, offset: int = 0) -> Card:
     """The card behind `/dev/mqnicN`, a PCIe device's folder under /sys or a resource file in it.
 
-    `offset` is where our windows begin in a resource file. Raises Refused, with what is missing,
-    when there is none or its application is not ours.
+    `offset`: offset of tailback's windows in a resource file. Raises Refused, with the remedy, when
+    there is no card or its application is another one.
     """
     place = Path(path)
     app: MappedBus | None = None
@@ -142,7 +142,7 @@ def open_card(path: str, ioctl: Ioctl = fcntl.ioctl, offset: int = 0) -> Card:
 
 
 def _bare(resource: Path, offset: int) -> Card:
-    """A card that has our windows alone, from `offset` of a PCIe resource on."""
+    """Card without Corundum: only tailback's windows, from `offset` of a PCIe resource on."""
     with opened(str(resource)) as descriptor:
         length = os.fstat(descriptor).st_size - offset
         if length <= 0:
@@ -174,7 +174,7 @@ def _resources(device: Path) -> tuple[MappedBus, MappedBus]:
 
 
 def _regions(device: Path, ioctl: Ioctl) -> tuple[MappedBus, MappedBus]:
-    """The same of a device of the mqnic module."""
+    """Control and application registers of a device of the mqnic module."""
     with opened(str(device)) as descriptor:
         if ioctl is fcntl.ioctl and not stat.S_ISCHR(os.fstat(descriptor).st_mode):
             raise _refused(str(device), "it is no device", "Name /dev/mqnicN.")

@@ -1,4 +1,4 @@
-"""A delay line in gateware: set in ps, read back, its losses told."""
+"""Driver of a delay line in gateware: sets it in ps, verifies it, reports its losses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchestrator.errors import Refused
 class Delay:
     """One delay line, found by its window.
 
-    Raises Refused when what was found is another module.
+    Raises Refused when the window is another module's.
     """
 
     def __init__(self, name: str, bus: Bus, found: Found) -> None:
@@ -23,9 +23,9 @@ class Delay:
         self.window = found.window(bus)
 
     def set(self, delay: int, rate: int) -> None:
-        """Delay every frame by `delay` ps; `rate` (bit/s) is the most that passes.
+        """Delay every frame by `delay` ps; `rate` (bit/s) is the highest rate.
 
-        Raises Refused when the line does not hold what is on its way at that rate.
+        Raises Refused when the line has no room for the frames in flight at that rate.
         """
         octets = -(-delay * rate // (8 * 10**12))
         if octets > self.room:
@@ -35,9 +35,9 @@ class Delay:
         self.window.control(True)
 
     def end(self) -> None:
-        """Delay nothing any more."""
+        """Set the delay to 0."""
         self.window.control(False)
 
     def losses(self) -> dict[str, int]:
-        """Frames that found no room: none in a sound run."""
+        """Frames dropped without room: none in a sound run."""
         return {f"frames in {self.name}": self.window.counters()["dropped"]}

@@ -1,4 +1,4 @@
-"""Finds the register windows of a card or model: a chain of them, each names the next."""
+"""Discovery of the register windows of a card or model: a chain, each names the next."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from firmware.registers.maps import MAPS
 from firmware.registers.window import Bus, Window, WindowError
 
 LONGEST = 1024
-"""Windows in a chain; more is a chain that runs in a circle."""
+"""Most windows in a chain; a longer one is cyclic."""
 BY_IDENTITY = {map_.identity: map_ for map_ in MAPS}
 
 
 @dataclass(frozen=True)
 class Found:
-    """One instance: where its window is and what it was built with."""
+    """Instance of a module: its window's address and its build parameters."""
 
     map: RegisterMap
     base: int
@@ -24,15 +24,14 @@ class Found:
     clock_hz: int
 
     def window(self, bus: Bus) -> Window:
-        """Its registers by name."""
+        """Accessor of its registers."""
         return Window(bus, self.base, self.map)
 
 
 def discover(bus: Bus, base: int = 0) -> list[Found]:
     """All windows from the one at `base` on, in the order of the chain.
 
-    Raises WindowError for a module or version that this driver does not know, and for a chain
-    that does not end.
+    Raises WindowError for an unknown module or version, and for an endless chain.
     """
     found: list[Found] = []
     offset = 0

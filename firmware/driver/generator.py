@@ -1,4 +1,4 @@
-"""A packet generator in gateware: one flow of constant bit rate."""
+"""Driver of a packet generator in gateware: one flow of constant bit rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.errors import Refused
 class Generator:
     """One packet generator, found by its window.
 
-    Raises Refused when what was found is another module.
+    Raises Refused when the window is another module's.
     """
 
     def __init__(self, name: str, bus: Bus, found: Found) -> None:
@@ -25,7 +25,7 @@ class Generator:
         """Send frames of `length` octets at `rate` (bit/s) from now on, numbered from 0.
 
         `fields`: source, destination (address indices), priority_code, ecn, flow. Raises BadInput
-        for what a register may not hold, WindowError for what it does not keep.
+        for a value that a register may not hold, WindowError for one that it does not keep.
         """
         self.window.control(False)
         interval = length * BIT_PS
@@ -35,6 +35,6 @@ class Generator:
         self.window.control(True, clear=True)
 
     def end(self) -> int:
-        """Stop; how many frames were made."""
+        """Stop; returns the number of frames generated."""
         self.window.control(False)
         return self.window.counters()["frames"]

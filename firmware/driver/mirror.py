@@ -1,4 +1,4 @@
-"""Keeps the registers of a window at wanted values: writes what differs, and verifies it."""
+"""Register mirror: writes the registers that differ from the wanted values, and verifies."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from firmware.registers.window import Window
 
 
 class Mirror:
-    """A window and what was last set in it."""
+    """A window, with the values last written to it."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
         self._set: dict[str, int] = {}
 
     def want(self, **values: int) -> bool:
-        """Set the registers whose value is another one than was last set; whether there were any.
+        """Write the registers whose values differ from the last ones; returns whether any did.
 
         Raises BadInput for a value that a register may not hold, WindowError when it is not kept.
         """

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 WORD = 4
 ABSENT = 0xFFFF_FFFF
-"""What a read gives when the device behind a mapping is gone."""
+"""Value of a read when the device behind a mapping is gone."""
 
 
 class MappedBus:

@@ -1,4 +1,4 @@
-"""A QCN NIC in gateware: set from a plan's rows, read into them."""
+"""Driver of a QCN NIC in gateware: set from a plan's rows, read into them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ON, START = 1, 2
 class Nic:
     """One NIC, or one port of it; time 0 of the plan is `origin` (ps) of its clock.
 
-    Raises Refused, by name, when the gateware lacks what the plan wants of it.
+    Raises Refused, by name, when the gateware lacks a requirement of the plan.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Nic:
         self._counted = {"feedback_ignored": 0, "feedback_unassigned": 0}
 
     def begin(self) -> None:
-        """Everything from a clean state, all flows off."""
+        """Configure everything from a clean state, all flows off."""
         world = self.records.world
         self._nic.want(quantum=QUANTUM_PS // int(world.ports[self._port].rate))
         self._sources.window.control(True, clear=True)
@@ -98,7 +98,7 @@ class Nic:
         )
 
     def apply(self) -> None:
-        """Carry what has changed in the rows to the registers."""
+        """Write changes of the rows to the registers."""
         if (held := self.records.taken_hold(self._port)) is not None:
             self._nic.window.set("hold_port", held)
         if self.limiters:
@@ -118,7 +118,7 @@ class Nic:
             self._on[number] = wanted
 
     def _announce(self) -> None:
-        """Tell the sources of their first start before time runs: it is then kept to the ps."""
+        """Set the first start of the sources before time 0, so that it is exact to the ps."""
         commands = self.records.world.commands
         for number, row in enumerate(self.flows):
             mine = (c for c in commands if c.action == START_FLOW and c.offset == row)
@@ -151,13 +151,13 @@ class Nic:
         self._sources.window.set("commit", how)
 
     def hold(self) -> None:
-        """Latch the counters that registers latch: `read` gives them as they are now."""
+        """Latch the latched counters at this instant, for `read`."""
         self._nic.window.hold()
         self._rp.window.hold()
 
     def read(self) -> None:
-        """Read everything into the rows: counters as they were held, limiters and what each flow
-        sent as they are."""
+        """Read everything into the rows: latched counters; limiters and sent frames of flows as of
+        now."""
         world = self.records.world
         counted = self._nic.window.held()
         port = world.ports[self._port]
@@ -184,16 +184,16 @@ class Nic:
             flow.bytes_sent = self._sources.window.get("flow_octets")
 
     def _count(self, name: str, counted: int) -> None:
-        """Add to a count of the node what this port's has grown by."""
+        """Add the increase of this port's count to the node's."""
         node = self.records.world.nodes[self.records.indices.nodes[self.part.node]]
         node[name] += counted - self._counted[name]
         self._counted[name] = counted
 
     def end(self) -> None:
-        """Send nothing any more but what the host sends."""
+        """Stop all sources, except the host's own traffic."""
         self._nic.window.set("hold_port", 0)
         self._nic.window.control(False)
 
     def losses(self) -> dict[str, int]:
-        """Messages lost outside of what is emulated: none in a sound run."""
+        """Messages lost outside of the emulated queues: none in a sound run."""
         return {f"messages to {self.name}": self._nic.window.get("feedback_lost")}

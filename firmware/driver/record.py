@@ -1,8 +1,8 @@
-"""The records of a plan's world as the driver reads and fills them.
+"""Records of a plan's world as the driver reads and fills them.
 
-What a node is to be is in the rows that the assembly has made of the plan, and the timeline writes
-into them; the driver carries it to registers. What registers count goes into the same rows, so
-that samples and metrics are made as for a simulated node.
+The assembly writes a node's configuration into rows, and so does the timeline; the driver copies it
+to registers. Counters of registers are read into the same rows, so that samples and metrics are
+made as for a simulated node.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def count_held(row: Any, paused_ps: int) -> None:
 
 @dataclass(frozen=True)
 class Part:
-    """What of a node is one block of gateware: a switch, or a port of a NIC and what sends there.
+    """One block of gateware of a node: a switch, or a port of a NIC with its flows and limiters.
 
-    `name` is the node's; the port's where the node has several such parts.
+    `name`: the node's, or the port's where the node has several blocks.
     """
 
     name: str
@@ -74,33 +74,33 @@ class Records:
         ]
 
     def _flows(self, port: str) -> tuple[int, ...]:
-        """Rows of the flows that a NIC sends through a port, in the order of the gateware's."""
+        """Rows of the flows that a NIC sends through a port, in the gateware's order."""
         number = self.indices.port_rows[port]
         return tuple(row for row, flow in enumerate(self.world.flows) if flow.port == number)
 
     def taken_hold(self, port: int) -> int | None:
-        """What the timeline has said of a port since the last call: 1 hold it, 0 let it go on.
+        """Command of the timeline for a port since the last call: 1 pause, 0 resume.
 
-        The word is taken off the row, whose time under PAUSE is counted by the gateware.
+        Removes the command from the row; the gateware counts the time under PAUSE.
         """
         row = self.world.ports[port]
         until, row.paused_until = int(row.paused_until), 0
         return None if until == 0 else int(until == NEVER)
 
     def has(self, instance: int) -> bool:
-        """Whether there is an algorithm."""
+        """Return whether the holder has an algorithm."""
         return bool(instance != NONE)
 
     def param(self, instance: int, name: str) -> int:
-        """A parameter of an algorithm's instance, as of now."""
+        """Current parameter of an algorithm's instance."""
         return int(self.world.memory[self._offsets[f"params{instance}", 0, name]])
 
     def state(self, instance: int, name: str) -> int:
-        """A field of an algorithm's state as the run began: of use for seeds."""
+        """Initial field of an algorithm's state, such as a seed."""
         return int(self.world.memory[self._offsets[f"state{instance}", 0, name]])
 
     def show(self, instance: int, name: str, value: int) -> None:
-        """Put a field of an algorithm's state where it is sampled, if the algorithm has it."""
+        """Write a field of an algorithm's state for its samples, if the algorithm has it."""
         place = self._offsets.get((f"state{instance}", 0, name))
         if place is not None:
             self.world.memory[place] = value

@@ -1,4 +1,4 @@
-"""A QCN switch in gateware: set from a plan's rows, read into them."""
+"""Driver of a QCN switch in gateware: set from a plan's rows, read into them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_OCCUPANCY = 3
 
 
 class Switch:
-    """One switch. Raises Refused, by name, when the gateware lacks what the plan wants of it."""
+    """One switch. Raises Refused, by name, when the gateware lacks a requirement of the plan."""
 
     def __init__(self, name: str, records: Records, bus: Bus, found: list[Found]) -> None:
         self.name, self.records = name, records
@@ -44,7 +44,7 @@ class Switch:
         self._cps = [Mirror(f.window(bus)) for f in found[2 : 2 + 2 * len(self.ports) : 2]]
 
     def begin(self) -> None:
-        """Routes, then everything else, from a clean state."""
+        """Configure routes, then everything else, from a clean state."""
         records, window = self.records, self._switch.window
         routes = ports_by_address(records.world, records.indices.nodes[self.name])
         first = records.world.nodes[records.indices.nodes[self.name]].first_port
@@ -69,7 +69,7 @@ class Switch:
         return self.records.world.queues[self.records.indices.queues[port]]
 
     def apply(self) -> None:
-        """Carry what has changed in the rows to the registers."""
+        """Write changes of the rows to the registers."""
         records = self.records
         for port, at, cp in zip(self.ports, self._at, self._cps, strict=True):
             queue, row = self._queue(port), records.indices.port_rows[port]
@@ -127,13 +127,13 @@ class Switch:
         )
 
     def hold(self) -> None:
-        """Latch all counters: `read` gives them as they are now."""
+        """Latch all counters at this instant, for `read`."""
         for at, cp in zip(self._at, self._cps, strict=True):
             at.window.hold()
             cp.window.hold()
 
     def read(self) -> None:
-        """Read all counters into the rows, as they were held."""
+        """Read all latched counters into the rows."""
         world, indices = self.records.world, self.records.indices
         for port, at, cp in zip(self.ports, self._at, self._cps, strict=True):
             counted = at.window.held()
@@ -144,7 +144,7 @@ class Switch:
             queue.frames_in = counted["frames_in"]
             queue.frames_out = counted["frames_out"]
             queue.frames_dropped = counted["frames_lost"]
-            # the queue knows its octets alone; its frames follow from what came and left
+            # the queue counts only its octets; its frames are enqueued minus dequeued
             queue.frames = queue.frames_in - queue.frames_out - queue.frames_dropped
             queue.pause_sent = counted["pause_asked"]
             queue.feedback_value = counted["feedback_value"]
@@ -154,7 +154,7 @@ class Switch:
             row.pause_received = counted["pause_received"]
 
     def end(self) -> None:
-        """Go on as a switch: without messages, without PAUSE."""
+        """Turn off messages and PAUSE; the switch goes on forwarding."""
         for at, cp in zip(self._at, self._cps, strict=True):
             at.want(pause_on=0)
             at.window.set("hold_port", 0)

@@ -1,1 +1,1 @@
-"""Which lines and branches of algorithms' Verilog runs reach, by Verilator's own counters."""
+"""RTL coverage: lines and branches of algorithms' Verilog that runs reach, by Verilator."""

@@ -1,4 +1,4 @@
-"""Runs plans on models that count, and adds up what was reached of each algorithm's modules."""
+"""Coverage collector: runs plans on counting models and adds up the points reached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Key = tuple[str, str]
 
 
 class Lines:
-    """What runs have reached so far: see `orchestrator.target.Noting`."""
+    """Coverage of all runs so far: see `orchestrator.target.Noting`."""
 
     def __init__(self, made: Callable[[Path], Target]) -> None:
         """`made`: the target, with a folder into which the models of a run write their counters."""
@@ -29,7 +29,8 @@ class Lines:
         self._counts |= {key: {} for key in MODULES}
 
     def run(self, resolved: ResolvedPlan) -> int:
-        """Run a plan on models that count; how many points no plan before it reached."""
+        """Run a plan on counting models; returns the number of points that no earlier plan
+        reached."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             recording = self._made(folder).run(resolved, silent)
@@ -40,7 +41,7 @@ class Lines:
             return sum(self.add(counted(file)) for file in files)
 
     def add(self, points: Iterable[Counted]) -> int:
-        """What one model has counted; how many of its points are reached for the first time."""
+        """Add the counts of one model; returns the number of points reached for the first time."""
         every = list(points)
         modules = {one.instance: one.point.module for one in every}
         new = 0
@@ -52,7 +53,7 @@ class Lines:
         return new
 
     def reached(self) -> dict[str, Any]:
-        """What was reached and what was not, algorithm by algorithm and module by module."""
+        """Coverage report by algorithm and by module."""
         tables = [
             {"kind": kind, "name": name} | _table(self._counts[kind, name], name, modules)
             for (kind, name), modules in MODULES.items()
@@ -74,7 +75,7 @@ class Lines:
 def _table(
     counts: dict[Point, int], algorithm: str = "", needed: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """A module of `needed` that no model had is missing as a whole: it counts as one branch."""
+    """Coverage of one algorithm; a module of `needed` that no model had counts as one branch."""
     absent = [name for name in needed if all(point.module != name for point in counts)]
     never = {point: why for point in counts if (why := reason(point, algorithm)) is not None}
     reached = {point for point, count in counts.items() if count}

@@ -1,4 +1,4 @@
-"""Which modules are which algorithm: those that stand for it in a node, and all within them."""
+"""Map from Verilog modules to algorithms: the modules of each, and all instances within them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ MODULES: dict[tuple[str, str], tuple[str, ...]] = {
     ("pause", "pause"): ("pause_control",),
     ("traffic", "cbr"): ("flow_sources",),
 }
-"""An algorithm's kind and name, and its modules in `qcn_nic` and `qcn_switch`."""
+"""Modules in `qcn_nic` and `qcn_switch` of each algorithm (kind, name)."""
 
 ELSEWHERE: dict[tuple[str, str], str] = {
     ("delay_line", "fixed-delay"): "links of Verilated nodes delay in the loop that clocks them "
     "(firmware/model/fabric.cpp); delay_line.v is behind a port of a card, and its bench holds it",
 }
-"""Algorithms whose module is in no Verilated node, each with who does its work there."""
+"""Algorithms whose module is in no Verilated node, with the part that does their work there."""
 
 
 def algorithm_of(instance: str, modules: dict[str, str]) -> tuple[str, str] | None:
-    """Whose an instance is: its own module's, or that of one around it.
+    """Algorithm of an instance: that of its module, or of an enclosing one.
 
     `modules` has the module of each instance that has counters.
     """

@@ -1,7 +1,7 @@
-"""Verilator's counters of one run: a point for each block of statements, each way of a condition.
+"""Verilator's counters of one run: a point for each block of statements and branch direction.
 
-A file of them has a line per point; octets 1 and 2 part its fields (`verilated_cov.cpp`). A
-condition without an `else` has a point for that all the same.
+A file has a line per point; octets 1 and 2 separate its fields (`verilated_cov.cpp`). A condition
+without an `else` has a point for it as well.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ KINDS = {
     "cond_then": "true",
     "cond_else": "false",
 }
-"""What Verilator calls a point, and how people say that."""
+"""Verilator's kinds of points, and their texts in reports."""
 
 
 @dataclass(frozen=True, order=True)
 class Point:
-    """A place in a module's file."""
+    """Coverage point at a position of a module's file."""
 
     module: str
     line: int
     column: int
     kind: str
-    """Of KINDS."""
+    """Key of KINDS."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A point within one instance of its module, and how often it was reached."""
+    """Count of a point within one instance of its module."""
 
     point: Point
     instance: str
-    """From the top on: `TOP.qcn_nic.limiters.reaction_points`."""
+    """Path from the top: `TOP.qcn_nic.limiters.reaction_points`."""
     count: int
 
 
 def counted(path: Path) -> Iterator[Counted]:
-    """All of a file. Raises RunFailed for one that is not there, or is not of our Verilog."""
+    """Read all counters of a file. Raises RunFailed for a missing one, or one of other Verilog."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:

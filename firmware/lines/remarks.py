@@ -1,8 +1,8 @@
-"""Remarks in the Verilog that say of a point that no run reaches it, and why.
+"""Coverage waivers: comments in the Verilog that say why no run reaches a point.
 
-`// never else: REASON` stands behind the code of a line or above it, with what Verilator calls the
-point (`points.KINDS`), and with `(COLUMN)` behind that where a line has several. `on NAME` in
-between, an algorithm's: in its instances alone.
+`// never else: REASON` follows the code of a line or precedes the line. It names Verilator's kind
+of the point (`points.KINDS`), then `(COLUMN)` where a line has several, then `on NAME` where it
+applies to one algorithm's instances only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def text_of(module: str) -> tuple[str, ...]:
 
 
 def reason(point: Point, algorithm: str) -> str | None:
-    """Why a point is not reached in instances of an algorithm, where somebody has said so."""
+    """Reason of a waiver for a point in instances of an algorithm; None without a waiver."""
     for line in _beside(text_of(point.module), point.line):
         found = REMARK.search(line)
         if (
@@ -41,7 +41,7 @@ def reason(point: Point, algorithm: str) -> str | None:
 
 
 def _beside(lines: tuple[str, ...], number: int) -> tuple[str, ...]:
-    """A line, and remarks right above it."""
+    """A line, and the comment lines right above it."""
     first = number - 1
     while first > 0 and lines[first - 1].lstrip().startswith("//"):
         first -= 1

@@ -1,1 +1,1 @@
-"""Verilated nodes: built once and kept, joined by links, clocked in batches."""
+"""Verilated nodes: built once and cached, joined by links, clocked in batches."""

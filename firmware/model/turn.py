@@ -1,7 +1,7 @@
-"""Whoever wants to build what another process is building waits for that one, and takes it.
+"""Build lock: a process that wants what another process is building waits and takes the result.
 
-Tests run side by side, and so do points of a sweep: each would spend half a minute of a core on the
-same model.
+Parallel tests or points of a sweep would otherwise each spend half a minute of a core on the same
+model.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ AGAIN_S = 0.1
 
 @contextlib.contextmanager
 def turn(place: Path, goes_on: Callable[[], None]) -> Iterator[None]:
-    """Hold a lock around a build. `place` is a folder that is there as long as somebody holds it.
+    """Hold a lock around a build. `place` is a folder that exists while the lock is held.
 
-    The lock of a process that dies is free. `goes_on` is called while another one holds it, and may
-    raise. Where there are no such locks nobody waits.
+    The lock of a dead process is free. `goes_on` is called while another process holds it, and may
+    raise. Without support for such locks it does not wait.
     """
     while True:
         place.mkdir(exist_ok=True)
         try:
             handle = folderlock.acquire(place)
             break
-        except (BlockingIOError, FileNotFoundError):  # held, or removed by who held it
+        except (BlockingIOError, FileNotFoundError):  # held, or removed by its holder
             goes_on()
             time.sleep(AGAIN_S)
         except OSError as error:

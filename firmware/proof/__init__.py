@@ -1,1 +1,1 @@
-"""`tailback prove`: kernels as terms, what of them can run over, and RTL beside them."""
+"""`tailback prove`: overflow proofs of kernels, and equivalence proofs of RTL and kernels."""

@@ -1,4 +1,4 @@
-"""A module clock by clock with vectors on its inputs, and the same run in Icarus Verilog."""
+"""Symbolic bench: drives a module clock by clock with vectors, and replays it in Icarus Verilog."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from firmware.proof.solver import z3
 from orchestrator.errors import Refused
 
 Expected = tuple[int, str, Any]
-"""In which clock which output, or register behind it, is what."""
+"""Expected values: clock, output or register after the clock, value."""
 
 
 @dataclass
 class Bench:
-    """What is put in and what is expected, from a state on that may be any."""
+    """Inputs and expected outputs of a module, from an arbitrary state on."""
 
     system: System
     mark: str = ""
     begin: dict[str, Any] = field(default_factory=dict)
     """The registers in the first clock."""
     now: dict[str, Any] = field(default_factory=dict)
-    """Those in the clock at hand."""
+    """The registers in the current clock."""
     put: list[dict[str, Any]] = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
     assumed: list[Any] = field(default_factory=list)
     found: list[Any] = field(default_factory=list)
-    """Whether each of those is so."""
+    """Conditions that the expectations hold."""
     inside: list[tuple[Any, Expected | None]] = field(default_factory=list)
-    """What cuts lean on within parts: whether it is so, and what is expected where it is one."""
+    """Conditions within blocks that cut points rely on, each with its expected value, if any."""
     cuts: list[Any] = field(default_factory=list)
-    """Parts that are not followed to the solver (firmware.proof.cuts)."""
+    """Blocks that are cut (firmware.proof.cuts)."""
     definitions: list[tuple[Any, Any]] = field(default_factory=list)
-    """Variables that took the place of something, and of what."""
+    """Variables, each with the term that it replaces."""
     lemmas: list[Any] = field(default_factory=list)
-    """Questions that the cuts lean on."""
+    """Lemmas that the cut points rely on."""
 
     def start(self, **registers: int) -> Bench:
-        """Begin with these registers set, any others holding anything."""
+        """Begin with these registers set, the others arbitrary."""
         self.begin = self.system.any_state(f"!{self.mark}")
         for name, value in registers.items():
             key = name.replace("__", ".")
@@ -54,8 +54,7 @@ class Bench:
         return self
 
     def clock(self, **inputs: Any) -> dict[str, Any]:
-        """One clock; inputs that are not named may be anything. Returns the outputs in it. Raises
-        Late."""
+        """Advance one clock; other inputs are arbitrary. Returns its outputs. Raises Late."""
         check()
         place = len(self.put)
         given = {}
@@ -79,25 +78,26 @@ class Bench:
         return outputs
 
     def define(self, variable: Any, term: Any) -> None:
-        """From here on a variable stands for a term."""
+        """Replace a term by a variable from here on."""
         self.definitions.append((variable, term))
         self.assumed.append(variable == term)
 
     def suppose(self, name: str, value: int) -> None:
-        """Go on with a register as if it were so: of the other case nothing is asked here."""
+        """Assume a value of a register; the other case is not part of this question."""
         known = z3().BitVecVal(value, self.now[name].size())
         self.assumed.append(self.now[name] == known)
         self.now[name] = known
 
     def wait(self, name: str, clocks: int, **inputs: Any) -> dict[str, Any]:
-        """Clock until the one in which an output has to be 1 for the first time; its outputs."""
+        """Advance to the clock in which an output must be 1 for the first time; returns its
+        outputs."""
         for place in range(clocks):
             outputs = self.clock(**inputs)
             self.expect(outputs, name, int(place == clocks - 1))
         return outputs
 
     def expect(self, outputs: Mapping[str, Any], name: str, value: Any) -> None:
-        """Of the clock that was last: this output is that."""
+        """Expect the value of an output in the last clock."""
         found = outputs[name]
         if isinstance(value, int):
             value = z3().BitVecVal(value, found.size())
@@ -105,13 +105,13 @@ class Bench:
         self.found.append(found == value)
 
     def expect_register(self, name: str, value: Any) -> None:
-        """Behind the clock that was last."""
+        """Expect the value of a register after the last clock."""
         found, value = self._register(name, value)
         self.expected.append((len(self.put), name, value))
         self.found.append(found == value)
 
     def lean_on(self, name: str, value: Any) -> None:
-        """The same of a register of a part: what is cut there goes on as if it were so."""
+        """Expect the value of a block's register, and assume it for the cut point."""
         found, value = self._register(name, value)
         self.inside.append((found == value, (len(self.put), name, value)))
 
@@ -124,7 +124,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Stimulus:
-    """In numbers: registers at the beginning, inputs by clock, what is expected."""
+    """Concrete stimulus: initial registers, inputs by clock, expected values."""
 
     module: str
     parameters: dict[str, int]
@@ -132,14 +132,14 @@ class Stimulus:
     clocks: list[dict[str, int]]
     expected: list[tuple[int, str, int]]
     wrong: bool = False
-    """`expected` is what the module comes to although it must not."""
+    """True if `expected` has the module's wrong values instead of the right ones."""
 
 
 def in_numbers(bench: Bench, found: Evaluated, module: str, parameters: dict[str, int]) -> Stimulus:
-    """What a solver has found of a bench.
+    """Concrete stimulus of a solver's model of a bench.
 
-    Where a cut leans on what is not so, all behind it was computed as if it were: then only that is
-    expected.
+    If a cut point relies on a false condition, later values were computed under it: then only that
+    condition is expected.
     """
     number = found.number
     wrong = [one for is_so, one in bench.inside if not z3().is_true(found.of(is_so))]
@@ -154,7 +154,7 @@ def in_numbers(bench: Bench, found: Evaluated, module: str, parameters: dict[str
 
 
 def comes_to(stimulus: Stimulus, bench: Bench, found: Evaluated) -> Stimulus:
-    """The same run, with the registers that the module has behind it."""
+    """The same stimulus, expecting the module's own registers after it."""
     behind = [
         (len(bench.put), name, found.number(value))
         for name, value in bench.now.items()
@@ -164,16 +164,16 @@ def comes_to(stimulus: Stimulus, bench: Bench, found: Evaluated) -> Stimulus:
 
 
 def shows(stimulus: Stimulus, texts: Mapping[str, str] | None = None) -> bool:
-    """Whether Icarus Verilog shows what the stimulus was found for."""
+    """Return whether Icarus Verilog confirms the stimulus."""
     return bool(differences(stimulus, texts)) is not stimulus.wrong
 
 
 def differences(
     stimulus: Stimulus, texts: Mapping[str, str] | None = None, vcd: Path | None = None
 ) -> list[str]:
-    """Run it in Icarus Verilog: what is not as expected, a line each.
+    """Run the stimulus in Icarus Verilog; returns a line for each unexpected value.
 
-    Raises Refused without Icarus Verilog, or where it does not take the bench.
+    Raises Refused without Icarus Verilog, or where it rejects the bench.
     """
     if shutil.which("iverilog") is None:
         raise Refused("prove", "Icarus Verilog is missing", "sudo apt-get install iverilog")
@@ -195,10 +195,10 @@ def differences(
 
 
 def verilog(stimulus: Stimulus, dump: bool) -> str:
-    """A bench in Verilog that says where an output is not as expected."""
+    """Verilog bench that prints each unexpected output."""
     inputs = {name for clock in stimulus.clocks for name in clock}
     sets = ", ".join(f".{name}({value})" for name, value in stimulus.parameters.items())
-    tied = [".clk(clk)"] if stimulus.registers else []  # wires alone have no clock
+    tied = [".clk(clk)"] if stimulus.registers else []  # a combinational module has no clock
     ports = ", ".join(tied + [f".{name}({name})" for name in sorted(inputs)])
     wide = {name: _bits(max(c.get(name, 0) for c in stimulus.clocks)) for name in inputs}
     lines = ["module bench;", "  reg clk = 0;"]

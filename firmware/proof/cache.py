@@ -1,4 +1,4 @@
-"""Proofs that were made, kept by a digest of all that they depend on."""
+"""Cache of proofs, keyed by a digest of all that they depend on."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ def folder() -> Path:
 
 
 def digest_of(algorithm: Algorithm | None, name: str, solver: str, timeout_s: float) -> str:
-    """Of the prover, the engine's sources, those that the algorithm's kernels lie in or, of a
-    module, the Verilog and all kernels that it may be compared with, and of how long the solver
-    may take."""
+    """Digest of the prover, the engine, the time limit, and the packages of the algorithm's kernels
+    or, for a module, the Verilog and all kernels that it may be compared with."""
     files = [*PROVER.glob("*.py"), *(ENGINE / "engine").rglob("*.py")]
     files += [ENGINE / "algorithm.py", ENGINE / "plan" / "params.py", ENGINE / "plan" / "units.py"]
     if algorithm is None:
@@ -47,7 +46,7 @@ def digest_of(algorithm: Algorithm | None, name: str, solver: str, timeout_s: fl
 
 
 def _modules(function: Any, seen: set[int]) -> set[Path]:
-    """The files of a compiled function and of all that it calls, wherever they lie."""
+    """Files of a compiled function and of all functions that it calls."""
     inner = plain(function)
     code = getattr(inner, "__code__", None)
     if code is None or id(inner) in seen:
@@ -65,7 +64,7 @@ def _modules(function: Any, seen: set[int]) -> set[Path]:
 
 
 def kept(digest: str) -> Proof | None:
-    """The proof of this digest, if it was made before."""
+    """Cached proof of a digest; None without one."""
     try:
         table = json.loads((folder() / f"{digest}.json").read_text())
         return Proof(**{**table, "findings": [Finding(**one) for one in table["findings"]]})
@@ -74,7 +73,7 @@ def kept(digest: str) -> Proof | None:
 
 
 def keep(digest: str, proof: Proof) -> None:
-    """Keep it; where that cannot be, it is made again the next time."""
+    """Store a proof; if that fails, it is made again the next time."""
     try:
         folder().mkdir(parents=True, exist_ok=True)
         (folder() / f"{digest}.json").write_text(json.dumps(asdict(proof)))

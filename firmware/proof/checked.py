@@ -1,4 +1,4 @@
-"""Runs a real kernel, as plain Python, on numbers that notice when an int64 would not do."""
+"""Overflow-checked integers: run a real kernel, as plain Python, and report int64 overflows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from firmware.proof.terms import LEAST, MOST
 
 
 class OutOfRange(ArithmeticError):
-    """An operation that an int64 cannot do."""
+    """An operation exceeds an int64."""
 
 
 class Checked(int):
-    """A whole number whose results are checked."""
+    """Integer whose operations check for overflow of an int64."""
 
 
 def _checked(name: str, reflected: bool) -> Callable[[Checked, Any], Any]:
@@ -46,7 +46,7 @@ Checked.__invert__ = lambda self: -1 - self  # type: ignore[method-assign]
 
 
 class Cells(dict[Any, Any]):
-    """An array: 0 where nothing was put."""
+    """Array field: 0 where nothing was written."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Cells(dict[Any, Any]):
 
 
 class Fields:
-    """A record: every field a checked number or an array of them, 0 unless told."""
+    """Record: every field is a checked integer or an array of them, 0 by default."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, int]) -> None:
         for name, shape in shapes.items():
@@ -84,7 +84,8 @@ class Fields:
 def unwrapped(
     function: Any, instead: Mapping[str, Any], known: dict[Any, Any] | None = None
 ) -> Any:
-    """A compiled function as plain Python, and all that it calls; `instead` by name of function."""
+    """Plain Python version of a compiled function and its callees; `instead` replaces some by
+    name."""
     known = {} if known is None else known
     inner = plain(function)
     if not isinstance(inner, types.FunctionType):
@@ -124,13 +125,13 @@ def unwrapped(
 
 
 def _with_checked_constants(code: types.CodeType) -> types.CodeType:
-    """So that what is computed of constants alone is checked as well, and takes its time."""
+    """Wrap the constants, so that operations on constants are checked and counted as well."""
     constants = (Checked(one) if type(one) is int else one for one in code.co_consts)
     return code.replace(co_consts=tuple(constants))
 
 
 def names_in(code: types.CodeType) -> set[str]:
-    """Names of globals and attributes that a function's code has, and those of functions in it."""
+    """Names of globals and attributes in a function's code, nested functions included."""
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

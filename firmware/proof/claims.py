@@ -1,8 +1,8 @@
-"""What is claimed of each module: from any state that it can be in, for any input, in any clock.
+"""Claims about modules: properties from any reachable state, for any input, in any clock.
 
-A claim follows a module over the clocks that it takes and says what comes out, by its kernel or the
-function that it is documented to be. Together the questions of a claim cover every clock: what a
-reset does, what idleness does, what an event does from any state that the others leave.
+A claim drives a module over the clocks of an event and states its outputs by the kernel or the
+function that documents it. Together the questions of a claim cover every clock: reset, idle clocks,
+and an event from any state that the others leave.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ Find = Callable[[str, str], Algorithm]
 
 @dataclass
 class Question:
-    """What has to be so of a bench; `facts` say what is assumed."""
+    """Question: conditions on a bench that must hold under the assumed `facts`."""
 
     name: str
     bench: Bench
     facts: list[Any] = field(default_factory=list)
     goals: list[Any] = field(default_factory=list)
-    """More that has to be so, besides what the bench expects."""
+    """Further conditions, besides the expectations of the bench."""
     definitions: list[tuple[Any, Any]] = field(default_factory=list)
-    """Variables of the facts that stand for something, and for what."""
+    """Variables of the facts, each with the term that it replaces."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Of one module: what is proved, for which inputs, and how."""
+    """Claim about one module: its statement, inputs and method."""
 
     module: str
     sizes: tuple[Mapping[str, int], ...]
-    """The parameters with which it is proved, each by itself."""
+    """Parameter sets, each proved separately."""
     what: str
     inputs: str
     questions: Callable[[System, Find], Iterator[Question]]
@@ -57,7 +57,7 @@ def claim(
 ) -> Callable[
     [Callable[[System, Find], Iterator[Question]]], Callable[[System, Find], Iterator[Question]]
 ]:
-    """Enter a claim; the function gives its questions."""
+    """Decorator that registers a claim; the function yields its questions."""
 
     def enter(questions: Callable[[System, Find], Iterator[Question]]) -> Any:
         CLAIMS.append(Claim(module, sizes, what, inputs, questions, by))
@@ -68,20 +68,20 @@ def claim(
 
 def all_claims() -> list[Claim]:
     """Every claim, by module."""
-    for room in ("arithmetic", "points", "qcn", "streams"):  # each enters its own
+    for room in ("arithmetic", "points", "qcn", "streams"):  # each module registers its own claims
         importlib.import_module(f"firmware.proof.claims_{room}")
     return sorted(CLAIMS, key=lambda one: one.module)
 
 
 def wide(vector: Any, width: int = 64) -> Any:
-    """An unsigned vector as a wider one."""
+    """Zero-extended vector."""
     from firmware.proof.solver import z3
 
     return z3().ZeroExt(width - vector.size(), vector)
 
 
 def narrow(vector: Any, width: int) -> Any:
-    """Its lower bits."""
+    """Lower bits of a vector."""
     from firmware.proof.solver import z3
 
     return z3().Extract(width - 1, 0, vector)

@@ -1,4 +1,4 @@
-"""Claims of the random source, of spreading, and of multiplying and dividing by the bit."""
+"""Claims about the random source, the spread interval, multiplication and division."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claim of QCN's congestion point as a whole, by its kernel."""
+"""Claim that QCN's congestion point as a whole equals its kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IDLE = {
     "quantiser.done": 0,
 }
 QUANTISED, SPREAD, SET = 20, 40, 2
-"""Clocks: to the feedback of a sample; from there to its interval, with jitter and without."""
+"""Clocks to the feedback of a sample; from there to its interval, with jitter and without."""
 
 
 @claim(
@@ -73,7 +73,7 @@ def _cleared(system: System, name: str) -> Question:
 
 
 def _begin(system: System, mark: str, cuts: list[Any]) -> Bench:
-    """Between two events: nothing is under way, and what is left to count is not below 0."""
+    """Assumptions between two events: no sample in progress, remaining count not negative."""
     bench = Bench(system, mark, cuts=cuts)
     bench.start(**{name.replace(".", "__"): value for name, value in IDLE.items()})
     z, left = z3(), bench.now["sampler.from"]
@@ -143,12 +143,13 @@ def _kernel(
 
 
 def _takes_one(kernel: Computed) -> Any:
-    """Whether the kernel takes a sample: it overwrites the mark then, with `params.searches`."""
+    """Condition that the kernel takes a sample: it then overwrites the mark, with
+    `params.searches`."""
     return kernel.values["message.mark"] == 0
 
 
 def _state(bench: Bench, kernel: Computed) -> None:
-    """Behind the clock that was last the state is the kernel's, and nothing is under way."""
+    """Expect the kernel's state after the last clock, and no sample in progress."""
     started = narrow(kernel.values["state.started"], 1)
     count = narrow(kernel.values["state.countdown"], 33)
     first = wide(narrow(bench.system.free("intervals", ""), 30), 33)
@@ -161,9 +162,9 @@ def _state(bench: Bench, kernel: Computed) -> None:
 
 
 def _event(system: System, find: Find, departs: int, sampling: int) -> Question:
-    """An event behind which no sample is under way: the kernel takes none either.
+    """An event after which no sample is in progress: the kernel takes none either.
 
-    Where it does, what is expected is what a module has then that has only begun with it.
+    If the kernel takes one, the state of a module that has just begun it is expected.
     """
     name = f"a frame that {'leaves' if departs else 'arrives'}, sampling {sampling}"
     bench = _begin(system, f"{departs}{sampling}", [])
@@ -178,7 +179,8 @@ def _event(system: System, find: Find, departs: int, sampling: int) -> Question:
 
 
 def _begun(bench: Bench, kernel: Computed, length: Any) -> None:
-    """A clock behind it the state is the kernel's, or a sample is begun where that takes one."""
+    """Expect the kernel's state after one clock, or a sample in progress where the kernel takes
+    one."""
     z, takes, values = z3(), _takes_one(kernel), kernel.values
     one, none = z.BitVecVal(1, 1), z.BitVecVal(0, 1)
     before = bench.begin
@@ -201,9 +203,9 @@ def _begun(bench: Bench, kernel: Computed, length: Any) -> None:
 
 
 def _sample(system: System, find: Find, departs: int, sampling: int, jitter: int) -> Question:
-    """An event behind which a sample is under way, until the next can come: the kernel takes one.
+    """An event after which a sample is in progress, until the next event: the kernel takes one.
 
-    Where it does not, what is expected is what a module has then that is idle.
+    If the kernel takes none, the state of an idle module is expected.
     """
     name = f"a sample of what {'leaves' if departs else 'arrives'}, sampling {sampling}"
     cuts = [

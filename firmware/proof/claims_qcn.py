@@ -1,4 +1,4 @@
-"""Claims of QCN's congestion point and of PAUSE, by their kernels."""
+"""Claims that the blocks of QCN's congestion point and of PAUSE equal their kernels."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def qcn_quantiser(system: System, find: Find) -> Iterator[Question]:
 
 
 def _sampled(find: Find, queue: Any, old: Any, point: Any, weight: Any) -> Computed:
-    """What the kernel makes of a sample."""
+    """The kernel's result for a sample."""
     return kernel_of(
         find("congestion_point", "qcn-cp"),
         "arrival",
@@ -113,7 +113,7 @@ def qcn_sampler(system: System, find: Find) -> Iterator[Question]:
 
 
 def _reload(system: System, spread: int) -> Question:
-    """From a sample that is due until the next interval is set."""
+    """Question from a due sample until the next interval is set."""
     z = z3()
     still = {"rst": 0, "clear": 0}
     quiet = {**still, "jitter_on": spread, "count_valid": 0}
@@ -141,8 +141,8 @@ def _reload(system: System, spread: int) -> Question:
 
 
 def _whole(quantum: Any) -> Prepare:
-    """Where a quantum is a whole number of ps, QUANTUM_PS // rate is `quantum` and leaves nothing;
-    and (rate - 1) // rate is 0."""
+    """Facts for a quantum of a whole number of ps: QUANTUM_PS // rate is `quantum` without a
+    remainder, and (rate - 1) // rate is 0."""
 
     def prepare(terms: Terms, rate: Term) -> dict[int, Any]:
         ps, one = terms.const(QUANTUM_PS), terms.const(1)
@@ -154,7 +154,7 @@ def _whole(quantum: Any) -> Prepare:
 
 
 def _lasting(quanta: Any, quantum: Any) -> tuple[Any, list[Any]]:
-    """`quanta_time` at such a rate."""
+    """Vector of `quanta_time` at such a rate."""
     z = z3()
     rate = z.BitVec("rate", 64)
     lasts = function_of(

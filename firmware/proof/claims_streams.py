@@ -1,4 +1,4 @@
-"""Claims of what counts and turns the octets of streams."""
+"""Claims about the blocks that count and swap the octets of streams."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def octet_count(system: System, find: Find) -> Iterator[Question]:
         return total
 
     def kept(now: dict[str, Any]) -> list[Any]:
-        """What the slices hold is a word with its count: {count, user, last, keep, data}."""
+        """Invariant: each slice holds a word with its count: {count, user, last, keep, data}."""
         found = []
         for name, width in (("by_group", 4), ("in_all", 7)):
             for part, full in (("first", "m_tvalid"), ("second", "second_full")):

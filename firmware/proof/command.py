@@ -23,15 +23,15 @@ def prove_command(
         float,
         typer.Option(
             min=0.001,
-            help="Seconds of a core that a proof may take, whatever it is at; the rest is open.",
+            help="CPU seconds that a proof may take; questions left then are open.",
         ),
     ] = 60.0,
-    jobs: Annotated[int, typer.Option("-j", min=1, help="Proofs side by side.")] = 1,
+    jobs: Annotated[int, typer.Option("-j", min=1, help="Proofs in parallel.")] = 1,
     out: Annotated[
         Path | None, typer.Option(help="Write a test of pytest for every counterexample there.")
     ] = None,
     page: Annotated[Path | None, typer.Option(help="Write the page of all results there.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Prove also what is kept.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Ignore the cache of proofs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Prove that kernels do not overflow and that modules equal their kernels, for all inputs.
@@ -52,7 +52,7 @@ def prove_command(
 
     z3()
     if page is not None and names:
-        raise BadInput("prove", "--page is of everything: name no algorithm and no module with it")
+        raise BadInput("prove", "--page covers all proofs: name no algorithm and no module with it")
     if page is not None and not page.parent.is_dir():
         raise BadInput("prove", f"--page {page}: {page.parent} is no folder")
     wanted = chosen(Registry.load(), list(names or []))
@@ -87,9 +87,9 @@ def _all(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[Any, list[st
 
 
 def proof_of(task: tuple[Any, ...]) -> tuple[Any, list[str]]:
-    """One proof, from what is kept if it is there; the tests that were written for it.
+    """One proof, from the cache if possible, and the tests written for it.
 
-    The task: kind, name, seconds, whether to prove what is kept again, a folder or None.
+    The task: kind, name, seconds, whether to ignore the cache, a folder or None.
     """
     from firmware.proof.cache import digest_of, keep, kept
     from firmware.proof.overflow import REFUTED

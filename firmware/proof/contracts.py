@@ -1,7 +1,7 @@
-"""Functions whose loops are not followed: what they return is taken from their contract.
+"""Function contracts: bounds of the results of functions whose loops are not executed.
 
-Each stands here with what it may be given and what it returns, and a reason. `tests/firmware/proof`
-holds every one to its contract, at the ends of its range and at random.
+Each contract has the bounds of the arguments and of the result, with a reason.
+`tests/firmware/proof` checks every function against its contract, at the bounds and at random.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.engine.frames.stamps import MOST_STAMPS
 
 @dataclass(frozen=True)
 class Contract:
-    """Of one function: bounds of its arguments, bounds of what it returns, and why."""
+    """Contract of one function: bounds of its arguments and of its result, with the reason."""
 
     arguments: tuple[Interval, ...]
     returns: Callable[..., Interval]

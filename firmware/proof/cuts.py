@@ -1,11 +1,11 @@
-"""Where a proof is cut: what a part has computed gets a name, and a lemma says that it is that.
+"""Cut points of a proof: a block's result gets a name, and a lemma proves its value.
 
-A bench that meets a multiplication, a division or a spread interval of a part of its module does
-not lead the solver through the clocks of it. When the part begins its operands become variables;
-when it is done its results do, of which only is known what `product`, `quotient` and `spread` say
-(firmware.proof.opaque). That the part computes this is a lemma of its own, asked of this very part
-where it lies (`Bench.lemmas`), so no proof leans on what was proved of another module. How often a
-part takes its turn, and when it is done, is followed as everywhere else.
+A bench does not unroll the clocks of a multiplication, a division or a spread interval in a block
+of its module. When the block begins, its operands become variables; when it is done, its results
+become variables that are defined by the uninterpreted `product`, `quotient` and `spread`
+(firmware.proof.opaque). A separate lemma proves that this very block computes them
+(`Bench.lemmas`), so that no proof relies on one of another module. The number of clocks of the
+block, and its end, are unrolled as usual.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ WORD = (1 << 32) - 1
 
 
 def value_of(vector: Any) -> int | None:
-    """What a vector is, if it is known."""
+    """Value of a constant vector; else None."""
     return int(vector.as_long()) if z3().is_bv_value(vector) else None
 
 
 @dataclass
 class Cut(ABC):
-    """A part of a module by the prefix of its registers' names; `quiet` ties the resets."""
+    """Cut point of a block, by the prefix of its registers' names; `quiet` ties the resets."""
 
     prefix: str = ""
     quiet: dict[str, int] = field(default_factory=lambda: {"rst": 0})
     taken: dict[str, Any] = field(default_factory=dict)
-    """The operands of what is under way."""
+    """Operands of the operation in progress."""
 
     @abstractmethod
     def step(self, bench: Bench, before: Any) -> None:
-        """Behind a clock: cut where the part has begun or is done."""
+        """Cut after a clock in which the block has begun or is done."""
 
     def now(self, bench: Bench, name: str) -> Any:
         return bench.now[self.prefix + name]
@@ -50,7 +50,7 @@ class Cut(ABC):
         return value_of(registers[self.prefix + name])
 
     def rename(self, bench: Bench, name: str) -> Any:
-        """A register's content gets a name."""
+        """Replace a register's content by a variable."""
         full = self.prefix + name
         variable = z3().FreshConst(bench.now[full].sort(), full)
         bench.define(variable, bench.now[full])
@@ -58,7 +58,7 @@ class Cut(ABC):
         return variable
 
     def put(self, bench: Bench, names: list[str], value: Any) -> None:
-        """Registers, the upper ones first, now hold the parts of a value."""
+        """Set registers, the upper ones first, to the slices of a value."""
         z, high = z3(), value.size()
         for name in names:
             full = self.prefix + name
@@ -68,13 +68,13 @@ class Cut(ABC):
             bench.now[full], high = variable, high - size
 
     def lemma(self, bench: Bench, key: object, question: Any) -> None:
-        """Ask it once for each of these."""
+        """Add a lemma once for each key."""
         if (self.prefix, key) not in bench.system.lemmas:
             bench.system.lemmas.add((self.prefix, key))
             bench.lemmas.append(question())
 
     def fresh(self, bench: Bench, mark: str, **registers: int) -> Bench:
-        """A bench of the same system, from any state in which these registers are so."""
+        """Bench of the same system, from any state with these registers."""
         other = Bench(bench.system, f"{mark}{self.prefix}")
         names = {(self.prefix + name).replace(".", "__"): v for name, v in registers.items()}
         return other.start(**names)
@@ -82,7 +82,7 @@ class Cut(ABC):
 
 @dataclass
 class Multiplies(Cut):
-    """A `multiply`: {high, low} is the product of `by` and what `low` was."""
+    """Cut point of `multiply`: {high, low} is the product of `by` and the initial `low`."""
 
     def step(self, bench: Bench, before: Any) -> None:
         busy = self.known(bench.now, "busy")
@@ -104,7 +104,7 @@ class Multiplies(Cut):
             self.taken = {}
 
     def _product(self, bench: Bench, rounds: int) -> Question:
-        """From the beginning to the end: the sum of a shifted to every bit that is set in b."""
+        """Lemma from beginning to end: the sum of a shifted by every bit that is set in b."""
         other = self.fresh(bench, "product", busy=1, left=rounds, high=0)
         a, b = self.now(other, "by"), self.now(other, "low")
         for _ in range(rounds):
@@ -124,7 +124,7 @@ class Multiplies(Cut):
 
 @dataclass
 class Divides(Cut):
-    """A `divide`: the quotient rounded down, and what is left, of a divisor that is not 0."""
+    """Cut point of `divide`: quotient rounded down and remainder, for a divisor other than 0."""
 
     step_bits: int = 2
 
@@ -149,7 +149,7 @@ class Divides(Cut):
             self.taken = {}
 
     def digit(self, bench: Bench) -> Question:
-        """One clock: R' + D by = 2^s R + the next s bits, R' below `by`."""
+        """Lemma of one clock: R' + D by = 2^s R + the next s bits, R' below `by`."""
         z, s = z3(), self.step_bits
         other = self.fresh(bench, "digit", busy=1)
         rest, by, held = (self.now(other, n) for n in ("remainder", "by", "quotient"))
@@ -185,7 +185,7 @@ def _one_tenth() -> None:
 
 @dataclass
 class Spreads(Cut):
-    """A `jitter`: the result is `spread` of its base and its draw."""
+    """Cut point of `jitter`: the result is `spread` of its base and its draw."""
 
     share: Multiplies | None = None
 
@@ -230,7 +230,8 @@ class Spreads(Cut):
         return [z.ULE(ten, three), z.ULT(three - ten, 10)]
 
     def digit(self, bench: Bench) -> Question:
-        """One clock of dividing 3 base by 10: {R, two bits} = 10 digit + R', R' below 10."""
+        """Lemma of one clock of dividing 3 base by 10: {R, two bits} = 10 digit + R', R' below
+        10."""
         z = z3()
         other = self.fresh(bench, "digit", state=1)
         rest, held = self.now(other, "rest"), self.now(other, "width")
@@ -249,7 +250,8 @@ class Spreads(Cut):
         return Question(name, other, [z.ULT(rest, 10)], goals)
 
     def spreading(self, bench: Bench) -> Question:
-        """From the tenth on the result is that of `jittered`, a product being named."""
+        """Lemma from the tenth on: the result is that of `jittered`, with an uninterpreted
+        product."""
         from firmware.proof.equal import function_of
         from orchestrator.engine.lfsr import jittered
 
@@ -295,7 +297,7 @@ class Spreads(Cut):
 
 @dataclass
 class Draws(Cut):
-    """An `lfsr_step`: four clocks behind its value `next` is `drawn` of it.
+    """Cut point of `lfsr_step`: four clocks after its value `next` is `drawn` of it.
 
     `value` is the register that it draws from, in the module's names.
     """
@@ -314,7 +316,7 @@ class Draws(Cut):
         z, full = z3(), f"{self.prefix}stages"
         stages, value = bench.now[full], bench.now[self.value]
         top = stages.size()
-        if self.clocks > 4:  # it stands still as well
+        if self.clocks > 4:  # it does not change either
             bench.now[full] = z.Concat(self.taken["next"], z.Extract(top - 33, 0, stages))
         if self.clocks != 4:
             return
@@ -391,7 +393,7 @@ class Quantises(Cut):
         return variable
 
     def growing(self, bench: Bench) -> Question:
-        """One clock, from the top bit of 2 w + 1 down: a product written by hand, from the left."""
+        """Lemma of one clock, from the top bit of 2 w + 1 down: a product by shift and add."""
         z = z3()
         other = self.fresh(bench, "grow", state=1)
         names = ("factor", "delta", "limit", "grown", "bit_index")
@@ -413,7 +415,8 @@ class Quantises(Cut):
         return Question(f"a clock of growing in {self.prefix or 'itself'}", other)
 
     def trying(self, bench: Bench) -> Question:
-        """One clock, for the next bit of k: R - bit T is left, below T, R having been below 2 T."""
+        """Lemma of one clock, for the next bit of k: the remainder R - bit T is below T, if R was
+        below 2 T."""
         z = z3()
         other = self.fresh(bench, "try", state=5)
         names = ("rest", "trial", "feedback", "bit_index")

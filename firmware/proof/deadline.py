@@ -1,9 +1,8 @@
-"""How long a proof may take, of a core's time, wherever it is at: nothing goes on behind that.
+"""Limits of a proof: CPU time and number of checks; exceeding one ends the proof.
 
-What may take long looks at the clock by `check`: each statement of a kernel that is followed, each
-bound that is computed, each operation of a kernel that runs on checked numbers, each clock of a
-module. A solver is asked for no longer than is `left`. So that what is found in a run hangs on no
-clock, the run is given up behind so many looks.
+Long work calls `check`: each statement of an executed kernel, each computed bound, each operation
+of a kernel on checked numbers, each clock of a module. A solver gets no more time than is `left`. A
+concrete run is limited by the number of checks, so that its result does not depend on the clock.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 EVERY = 32
-"""So many looks are one at the clock, which is a call of the system."""
+"""Number of checks per reading of the clock, which is a system call."""
 _until: ContextVar[float] = ContextVar("until", default=float("inf"))
 _looks = 0
 
@@ -23,16 +22,16 @@ _most = float("inf")
 
 
 class Late(Exception):
-    """A proof's time is over."""
+    """The CPU time of a proof is exhausted."""
 
 
 class Endless(Exception):
-    """A run took more than it may, whatever the time."""
+    """A run exceeded its number of checks."""
 
 
 @contextmanager
 def within(cpu_s: float) -> Iterator[None]:
-    """Within this block `check` raises Late from so many seconds of this process on."""
+    """Within this block `check` raises Late after so many CPU seconds of this process."""
     token = _until.set(min(_until.get(), time.process_time() + cpu_s))
     try:
         yield
@@ -41,13 +40,13 @@ def within(cpu_s: float) -> Iterator[None]:
 
 
 def left() -> float:
-    """Seconds until then; below 0: it is over."""
+    """CPU seconds until the limit; negative after it."""
     return _until.get() - time.process_time()
 
 
 @contextmanager
 def counted(looks: int) -> Iterator[None]:
-    """Within this block `check` raises Endless from so many of its calls on."""
+    """Within this block `check` raises Endless after so many calls."""
     global _most
     before, _most = _most, _looks + looks
     try:
@@ -57,12 +56,12 @@ def counted(looks: int) -> Iterator[None]:
 
 
 def looks() -> int:
-    """How often `check` was called."""
+    """Number of calls of `check`."""
     return _looks
 
 
 def check() -> None:
-    """Raises Late where time is over, Endless where a run is to be given up."""
+    """Raises Late after the time limit, Endless after the limit of checks."""
     global _looks
     _looks += 1
     if _looks >= _most:

@@ -1,8 +1,8 @@
-"""Calls of a kernel at random, where the solver's values do not show what it says can happen.
+"""Random calls of a kernel, for counterexamples that the solver's values do not confirm.
 
-Of what a loop leaves the solver knows bounds alone, so that its values need not be those of a call.
-Drawn are the fields of all records between what they are taken for, often at the ends, and about
-half of what the solver said is kept.
+The solver knows only bounds of a loop's results, so that its values need not belong to a call. The
+fields of all records are drawn within their ranges, often at the bounds; about half of the solver's
+values are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orchestrator.algorithm import Algorithm
 from orchestrator.engine.frames.stamps import FIRST, MOST_STAMPS, WORDS
 
 CELLS = 2
-"""Of an array, the first ones: the others hold 0."""
+"""Number of drawn cells of an array; the others are 0."""
 WORD: Interval = (0, (1 << 32) - 1)
 
 
@@ -29,10 +29,10 @@ def calls_at_random(
     rng: random.Random,
     times: int,
 ) -> Iterator[dict[str, int]]:
-    """Values of so many calls, by record and field; parameters may be such as no plan has.
+    """Values of random calls, by record and field; no plan need have such parameters.
 
-    Each field is drawn by itself: what a record has beside those that a kernel reads is nothing to
-    what is found.
+    Each field is drawn independently, so that fields that a kernel does not read have no effect on
+    the others.
     """
     bounds = _bounds(algorithm, state)
     seed = rng.random()
@@ -71,7 +71,7 @@ def _bounds(algorithm: Algorithm, state: Mapping[str, Interval]) -> dict[str, In
 
 
 def drawn(rng: random.Random, low: int, high: int) -> int:
-    """A number between two, often one of them, or a small one, or of few bits."""
+    """Random number within bounds; often a bound, a small number, or one of few bits."""
     kind = rng.randrange(5)
     if kind < 2:
         return (low, high)[kind]

@@ -1,4 +1,4 @@
-"""What a kernel or helper computes, as vectors: what a module has to compute as well."""
+"""A kernel's or helper's result as bit vectors, which a module is compared with."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
 
 Given = tuple[Any, Interval]
-"""A vector, and between what it lies."""
+"""A vector, and its bounds."""
 Prepare = Callable[[Terms, Term], dict[int, Any]]
 Way = tuple[list[Term], dict[str, Term]]
 
 
 @dataclass
 class Computed:
-    """By name; `facts` say what quotients are; `left` is where an int64 may run over."""
+    """Vectors by name; `facts` define quotients; `left` are conditions of an int64 overflow."""
 
     values: dict[str, Any]
     facts: list[Any]
     left: list[Any]
     definitions: list[Definition] = field(default_factory=list)
-    """What the vectors that stand for quotients really are."""
+    """Definitions of the vectors that replace quotients."""
 
 
 def function_of(
@@ -45,10 +45,10 @@ def function_of(
     prepare: Prepare | None = None,
     by_name: bool = False,
 ) -> Computed:
-    """What a Python function makes of vectors: `result`. Loops and helpers are followed to the end.
+    """Result of a Python function on vectors: `result`. Loops and helpers are executed completely.
 
-    `prepare` may say of terms of the last argument what vectors they are. `by_name`: products,
-    quotients and the calls of firmware.proof.opaque are not looked into.
+    `prepare` may define vectors for terms of the last argument. `by_name`: products, quotients and
+    the calls of firmware.proof.opaque stay uninterpreted.
     """
     terms = Terms()
     source = source_of(plain(function))
@@ -76,7 +76,7 @@ def kernel_of(
     prepared: str = "",
     by_name: bool = False,
 ) -> Computed:
-    """What a kernel leaves in fields ("state.old") and returns ("result"), of what it is given.
+    """Final fields ("state.old") and return value ("result") of a kernel, for given inputs.
 
     `prepare` as of `function_of`, of the field `prepared`; `by_name` as there.
     """

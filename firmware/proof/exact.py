@@ -1,6 +1,6 @@
-"""What the functions really are that a proof takes by name (firmware.proof.opaque).
+"""Definitions of the functions that a proof takes as uninterpreted (firmware.proof.opaque).
 
-It stands above firmware.proof.equal, which says what `lfsr_next` is, and that above the names.
+This module uses firmware.proof.equal for the definition of `lfsr_next`; that uses the names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.engine.lfsr import lfsr_next
 
 @once
 def _bodies() -> list[tuple[Any, Any]]:
-    """What each of them is, of the arguments Var(0), Var(1)."""
+    """Definition of each function, of the arguments Var(0), Var(1)."""
     z, sort = z3(), z3().BitVecSort(WIDTH)
     one, other = z.BitVec("argument!0", WIDTH), z.BitVec("argument!1", WIDTH)
     word = (0, (1 << 32) - 1)
@@ -34,7 +34,7 @@ def _bodies() -> list[tuple[Any, Any]]:
 
 
 def exactly(expression: Any) -> Any:
-    """With every function in the place of its name."""
+    """Substitute the definition for every uninterpreted function."""
     return z3().substitute_funs(expression, *_bodies())
 
 
@@ -52,7 +52,7 @@ def same_sum(one: Any, other: Any) -> Any:
 
 @dataclass
 class Evaluated:
-    """A solver's model, with variables that stand for something put to what that really is."""
+    """Solver's model in which variables have the values of the terms that they replace."""
 
     model: Any
     definitions: list[Definition]
@@ -68,7 +68,7 @@ class Evaluated:
             self._numbers.append((inner, z3().simplify(low)))
 
     def of(self, expression: Any) -> Any:
-        """What it really is worth; free variables as the model has them."""
+        """Value of an expression; free variables as in the model."""
         put = z3().substitute(exactly(expression), *self._numbers)
         return self.model.eval(put, model_completion=True)
 

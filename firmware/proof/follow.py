@@ -1,9 +1,9 @@
-"""Follows a kernel's syntax tree along one path after the other.
+"""Symbolic executor of a kernel's syntax tree, one path after the other.
 
-Where a condition may or may not hold, both ways are gone, each with what it says. Loops of a known
-and small number of rounds are gone round; of any other the names that a round changes are taken
-for anything within bounds that a round keeps (firmware.proof.loops). Every operation is an
-obligation: an int64 holds what it comes to, no divisor is 0, no shift is out of range, no index is.
+Where a condition is undecided, both branches are executed, each under its assumption. Loops with a
+known, small number of rounds are unrolled; in other loops the names that a round changes are
+arbitrary within inductive bounds (firmware.proof.loops). Every operation is an obligation: its
+result fits an int64, no divisor is 0, no shift and no index is out of range.
 """
 
 from __future__ import annotations
@@ -43,27 +43,27 @@ NATURAL: Interval = (0, 1 << 62)
 
 @dataclass
 class Shared:
-    """What all paths of a proof have in common."""
+    """Context that all paths of a proof share."""
 
     terms: Terms
     obligations: dict[tuple[object, ...], Obligation] = field(default_factory=dict)
     loops: dict[tuple[object, ...], Any] = field(default_factory=dict)
     exact: bool = False
-    """Loops and helpers are all followed, none is taken from a contract."""
+    """True: all loops and helpers are executed, none is replaced by a contract."""
     named: frozenset[Any] = frozenset()
-    """Functions that are taken by their names alone."""
+    """Uninterpreted functions."""
     quiet: bool = False
-    """Obligations are not noted: a loop's bounds are still being looked for."""
+    """True: obligations are not recorded, while the bounds of a loop are searched."""
     states: Callable[[Term], Record] | None = None
     """The state of a flow, of a receiver's."""
     declared: frozenset[str] = frozenset()
     """Fields of the state whose bounds the algorithm declares."""
     join: bool = False
-    """Ways through a statement are one behind it (firmware.proof.joining)."""
+    """True: paths are merged behind every statement (firmware.proof.joining)."""
     records: dict[str, Record] = field(default_factory=dict)
-    """Those that were met, by name."""
+    """Records that were used, by name."""
     until: float = float("inf")
-    """Of time.process_time(): later it gives up."""
+    """Limit of time.process_time(), after which it gives up."""
     count: int = 0
     joins: int = 0
 
@@ -73,7 +73,7 @@ class Shared:
 
 
 class Follow:
-    """One function on one path. `run` gives what it returns."""
+    """Executor of one function on one path. `run` returns its result."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Follow:
                 self.step(statement)
 
     def step(self, node: ast.stmt) -> None:
-        """A statement, on one of its ways. Raises Late."""
+        """Execute a statement on one path. Raises Late."""
         check()
         if isinstance(node, ast.Assign):
             value = self.value(node.value)
@@ -156,7 +156,7 @@ class Follow:
         if not isinstance(record, Record) or name not in record.shapes:
             raise self.unknown(node, f"no record has a field {name!r} here")
         self.shared.records[record.name] = record
-        if record.index is not None:  # another flow's may be the same record
+        if record.index is not None:  # another flow's record may be the same one
             alike = [key for key in self.state.store if key[1] == name and key[0] != record.name]
             for key in alike:
                 if key[0].startswith(f"{record.kind}["):
@@ -208,7 +208,7 @@ class Follow:
         raise self.unknown(node, f"{type(node).__name__} is not translated")
 
     def wrap(self, value: Any, node: ast.AST) -> Any:
-        """A Python value as this translation has it."""
+        """Translation of a Python value."""
         if isinstance(value, bool | np.bool_):
             return self.terms.truth(bool(value))
         if isinstance(value, int | np.integer):
@@ -218,7 +218,7 @@ class Follow:
         return value
 
     def number(self, value: Any, node: ast.AST) -> Term:
-        """A value as a whole number; a condition is 0 or 1."""
+        """A value as an integer; a condition is 0 or 1."""
         if not isinstance(value, Term):
             raise self.unknown(node, f"a number is expected, not {type(value).__name__}")
         if value.op == "truth":
@@ -234,7 +234,7 @@ class Follow:
         return self.terms.make("not", zero)
 
     def holds(self, node: ast.expr) -> bool:
-        """Which way a path goes; both are gone where it may be either."""
+        """Branch of a path at a condition; both are explored where it is undecided."""
         if isinstance(node, ast.BoolOp):
             stops = isinstance(node.op, ast.Or)
             for part in node.values:
@@ -271,9 +271,9 @@ class Follow:
     def oblige(
         self, what: str, term: Term, bounds: Interval, node: ast.AST, excluded: int | None = None
     ) -> None:
-        """Note what has to hold here, unless the bounds say so; then take it for granted."""
+        """Record an obligation, unless the bounds imply it; then assume it."""
         known = self.state.known
-        joined_one = term.op == "ite"  # of what each way knows, `bounds` alone has it
+        joined_one = term.op == "ite"  # after merging, `bounds` has the facts of each path
         low, high = known.bounds(term) if excluded is not None or joined_one else known.exact(term)
         inside = bounds[0] <= low and high <= bounds[1]
         if inside and (excluded is None or not low <= excluded <= high):
@@ -353,7 +353,7 @@ class Follow:
             for where, term in rows:
                 if where == index:
                     return term
-            # "~": after a write of another cell nobody knows which is meant
+            # "~": after a write of another cell the cell is unknown
             cell = f"{value.record.name}.{value.field}{list(index)}"
             bounds = value.record.bounds(value.field)
             seen = self._written(value)
@@ -367,8 +367,8 @@ class Follow:
         return self._pick([self.wrap(one, node) for one in value], place)
 
     def _unknown_cell(self, cell: str, bounds: Interval) -> Term:
-        """A cell of which nobody knows what it holds: the same number whenever this path is gone
-        again, so that what was found of it behind a loop is found of it then."""
+        """A cell with unknown content: the same variable on every execution of this path, so that
+        facts from behind a loop still apply."""
         self.state.read += 1
         prefix = self.choices.made[: self.choices.place]
         key = ("cell", cell, self.state.read, self.depth, self.shared.quiet, *prefix)
@@ -439,7 +439,11 @@ class Follow:
             what = f"gives {function.__name__} what it is not made for"
             self.oblige(what, one, bounds, node)
         returned = contract.returns(*(self.state.known.bounds(one) for one in given))
-        if function.__name__ in ("word_at", "stamp_of", "stamps_of"):  # not of its numbers alone
+        if function.__name__ in (
+            "word_at",
+            "stamp_of",
+            "stamps_of",
+        ):  # it does not depend on numbers only
             word = given[-1].value if given and given[-1].op == "const" else None
             name = function.__name__
             if name == "stamp_of" and word is not None:
@@ -463,7 +467,7 @@ class Follow:
 
 
 def numbers_of(names: dict[str, Any]) -> Iterator[tuple[str, Term]]:
-    """The local names that stand for numbers."""
+    """Local names of numbers."""
     for name, value in names.items():
         if isinstance(value, Term):
             yield name, value

@@ -1,7 +1,7 @@
-"""How a number changes from one event, or round of a loop, to the next.
+"""Widening of bounds: the change of a number from one event or loop round to the next.
 
-A value that is its old one and something more grows by at most so much each time; over a bounded
-number of times it stays bounded, though no single bound would be kept by one more.
+A value that is its old one plus an increment grows by a bounded step each time; over a bounded
+number of times it stays bounded, although no bound is inductive.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ BITS = (16, 24, 32, 36, 40, 44, 48, 52, 56, 60)
 STEPS = sorted(
     {0, 1, 63, 255, *((1 << bits) - 1 for bits in BITS), MOST_NOW, NEVER, NEVER + MOST_NOW}
 )
-"""Among them what a time of a run is at the most, and one that is set from it, or never."""
+"""Thresholds of the widening, among them the latest time of a run, times set from it, and NEVER."""
 
 SHORT_STEP = 1 << 12
-"""What is added within so much counts as a step also where it hangs on the old value itself; with
-more it may be a way to somewhere, whose end says more."""
+"""Largest range of an increment that depends on the old value itself and still counts as a step;
+beyond it the bounds of the result are more precise."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a value becomes: its old one and `more`, or something else within `apart`."""
+    """Change of a value: to its old one plus `more`, or to another value within `apart`."""
 
     more: Interval | None
     apart: Interval | None
@@ -45,7 +45,7 @@ def _join(one: Interval | None, other: Interval | None) -> Interval | None:
 
 
 def change(after: Term, before: Term, known: Known) -> Change:
-    """What `after` is of `before`: bounds of what is added, or of what takes its place."""
+    """Change from `before` to `after`: bounds of the increment, or of the new value."""
     memo: dict[int, Change] = {}
 
     def of(term: Term) -> Change:
@@ -91,7 +91,7 @@ def _mentions(term: Term, wanted: Term) -> bool:
 
 
 def grown(start: Interval, changes: Change, times: int) -> Interval | None:
-    """Bounds after that many changes; None when an int64 would not hold them."""
+    """Bounds after that many changes; None when they exceed an int64."""
     low, high = start if changes.apart is None else hull(start, changes.apart)
     if changes.more is not None:
         low, high = low + min(changes.more[0], 0) * times, high + max(changes.more[1], 0) * times
@@ -99,8 +99,8 @@ def grown(start: Interval, changes: Change, times: int) -> Interval | None:
 
 
 def widened(bounds: Interval, skipped: int = 0) -> Interval:
-    """The next of a few bounds that takes these in, so that a search for some ends; or the one
-    that comes so many later, so that it ends soon."""
+    """Widen bounds to the next thresholds, so that the search terminates; `skipped` thresholds
+    further, so that it terminates soon."""
     low, high = bounds
     above = [*(step for step in STEPS if high <= step), MOST]
     below = [*(-step for step in STEPS if low >= -step), LEAST]

@@ -1,9 +1,8 @@
-"""Between which numbers a term lies, given what is known of the path that it is on.
+"""Interval analysis: bounds of a term, given the assumptions of its path.
 
 Every operation is monotonic in its operands or bounded by their bits, so bounds come from the
-corners. What a comparison says on a path narrows the two terms that it compares, and those that
-they are made of by adding and subtracting a constant. What two operands have to do with each other
-says more (firmware.proof.related).
+corners. A comparison on a path narrows the two compared terms, and the operands of their additions
+and subtractions. Relations between two operands narrow further (firmware.proof.related).
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ def hull(a: Interval, b: Interval) -> Interval:
 
 
 class Known:
-    """What is known on a path: assumptions, and the bounds that they imply."""
+    """Facts of a path: assumptions, and the bounds that they imply."""
 
     def __init__(self) -> None:
         self.assumed: list[Term] = []
         self._held: dict[int, bool] = {}
-        """Of what was assumed, by condition: that it holds, or does not."""
+        """Truth of assumed conditions."""
         self._narrow: dict[int, tuple[Term, Interval]] = {}
         self._memo: dict[int, Interval] = {}
         self.shares: dict[tuple[int, int], int] = {}
-        """Numerator and denominator of a ratio, and what it is at the most."""
+        """Numerator and denominator of a ratio -> its maximum."""
 
     def copy(self) -> Known:
         other = Known()
@@ -38,22 +37,22 @@ class Known:
         return other
 
     def holds(self, condition: Term) -> bool:
-        """Whether it was assumed."""
+        """Return whether a condition was assumed."""
         return self._held.get(id(condition), False)
 
     def note(self, condition: Term) -> None:
-        """Keep a condition that holds, whose bounds are known already."""
+        """Record a condition whose bounds are already known."""
         self.assumed.append(condition)
         self._held[id(condition)] = True
         if condition.op == "not":
             self._held[id(condition.args[0])] = False
 
     def narrowed(self) -> list[tuple[Term, Interval]]:
-        """Terms of which the path says more than their operations do."""
+        """Terms whose bounds the path narrows."""
         return list(self._narrow.values())
 
     def narrow(self, term: Term, bounds: Interval) -> None:
-        """A term is known to lie within these bounds."""
+        """Narrow a term to these bounds."""
         before = self._narrow.get(id(term), (term, bounds))[1]
         self._narrow[id(term)] = term, (max(before[0], bounds[0]), min(before[1], bounds[1]))
         self._memo.clear()
@@ -70,12 +69,12 @@ class Known:
         return found
 
     def exact(self, term: Term) -> Interval:
-        """The same without what is known of the term itself: what the operation can come to. A
-        number that no operation made is what is known of it."""
+        """Bounds of the operation's result, without the facts about the term itself. A variable has
+        the bounds of its facts."""
         return self.bounds(term) if term.op in ("var", "call") else self._bounds(term)
 
     def decide(self, condition: Term) -> bool | None:
-        """Whether a condition holds on this path; None: it may or may not."""
+        """Truth of a condition on this path; None: undecided."""
         check()
         if condition.op == "truth":
             return bool(condition.value)
@@ -104,7 +103,7 @@ class Known:
         return None
 
     def assume(self, condition: Term) -> bool:
-        """Take a condition for true; False when that contradicts what is known."""
+        """Assume a condition; False when that contradicts the facts."""
         if condition.op == "truth":
             return bool(condition.value)
         if self.decide(condition) is False:

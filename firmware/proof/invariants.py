@@ -1,9 +1,8 @@
-"""Invariants of the core, by induction: a step that begins within one ends within it.
+"""Proofs of the core's invariants by induction over one step of a limiter.
 
-What an invariant says is stated once (`orchestrator.run.invariants`) and taken from there, as a
-condition of the solver. A step is a function of the engine that works on one record and calls no
-kernel; it is followed on all of its paths as a kernel is, so that its arithmetic is held to an
-int64 as well.
+An invariant is stated once (`orchestrator.run.invariants`) and used here as a condition of the
+solver. A step is a function of the engine that changes one record and calls no kernel; all of its
+paths are executed as a kernel's are, so that its arithmetic is checked for int64 overflow as well.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ flight may overdraw it by its length."""
 
 @dataclass(frozen=True)
 class _Walk:
-    """What all paths of a step have in common."""
+    """Context that all paths of a step share."""
 
     terms: Terms
     limiter: Record
@@ -49,10 +48,10 @@ class _Walk:
 
 
 def prove_step(one: Invariant, step: Callable[..., Any], timeout_s: float) -> Proof:
-    """That `step(limiter, now)` keeps an invariant of limiters, and an int64 all that it computes.
+    """Prove that `step(limiter, now)` keeps an invariant of limiters, without int64 overflow.
 
-    Taken is what `orchestrator.assembly` refuses a plan without: in a period of a link's rate no
-    more tokens come than the bucket is deep.
+    Assumes the condition that `orchestrator.assembly` enforces: a period of the link's rate adds no
+    more tokens than the depth of the bucket.
     """
     with apart(timeout_s):
         return _prove_step(one, step, timeout_s)
@@ -111,7 +110,7 @@ def _taken(terms: Terms, begin: Mapping[str, Term]) -> list[tuple[Term, Term]]:
 
 
 def _left(one: Invariant, state: State, begin: Mapping[str, Term], timeout_s: float) -> str:
-    """Whether a path can begin where an invariant holds and end where it does not."""
+    """Return whether a path can begin with the invariant and end without it."""
     z = z3()
     whole = Whole(state.known)
     ends = [state.store.get(("limiter", field), begin[field]) for field in one.fields]

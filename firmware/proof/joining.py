@@ -1,9 +1,8 @@
-"""Paths of a statement become one again behind it, where following all of them would not end.
+"""Path merging behind a statement, where following every path would not end.
 
-What the ways through a statement leave in a name or a field is then a term that is one of theirs,
-by a choice that nobody knows; what is known of it is what each way knows of its own. So a kernel's
-work grows with its statements, not with the ways through all of them. Returns and ends of a round
-of a loop stay ways of their own.
+A name or field that the paths leave with different terms becomes one of them, by an unconstrained
+choice, with the hull of their bounds. So the work grows with the statements of a kernel, not with
+the paths through all of them. Returns and ends of loop rounds stay separate.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from firmware.proof.terms import Interval, Term
 
 LATE = "not all paths are followed in its time"
 Follow = Any
-"""What follows a kernel (firmware.proof.follow), which itself comes here for its statements."""
+"""Symbolic executor (firmware.proof.follow), which calls this module for its statements."""
 
 
 @dataclass
 class _Way:
-    """How a statement was left, and with what."""
+    """Exit of a statement, with its state."""
 
     kind: str
     state: State
@@ -35,7 +34,7 @@ class _Way:
 
 
 def joined(at: Follow, node: ast.stmt) -> None:
-    """Follow a statement on all of its ways, and go on with one for each kind of leaving it."""
+    """Execute a statement on all paths, and continue with one merged path per kind of exit."""
     prefix = at.choices.made[: at.choices.place]
     key = ("join", id(node), at.depth, at.shared.quiet, *prefix)
     ways = at.shared.loops.get(key)
@@ -94,7 +93,7 @@ def _one(at: Follow, kind: str, ways: list[_Way]) -> _Way:
 
 
 def _common(every: list[Known]) -> Known:
-    """What all ways know."""
+    """Facts common to all paths."""
     first, *others = every
     known = Known()
     known.shares = first.shares
@@ -125,7 +124,7 @@ def _joined_term(
 
 
 def _names(at: Follow, ways: list[_Way], join: Callable[[list[Term]], Term]) -> dict[str, Any]:
-    """Local names that have a value on all ways."""
+    """Local names that have a value on all paths."""
     names: dict[str, Any] = {}
     for name, value in ways[0].names.items():
         values = [way.names.get(name) for way in ways]
@@ -139,7 +138,7 @@ def _names(at: Follow, ways: list[_Way], join: Callable[[list[Term]], Term]) -> 
 def _state(at: Follow, known: Known, ways: list[_Way], join: Callable[[list[Term]], Term]) -> State:
     states = [way.state for way in ways]
     state = State(known)
-    before = len(at.state.put)  # what was written before the statement stays as it was, in order
+    before = len(at.state.put)  # writes before the statement stay, in order
     state.put, new = list(at.state.put), list[Any]()
     for one in states:
         new += [row for row in one.put[before:] if row not in new]

@@ -1,8 +1,8 @@
-"""All paths of an algorithm's kernels, under bounds of its state that every kernel keeps.
+"""Exploration of all paths of an algorithm's kernels, under inductive bounds of its state.
 
-A state begins with zeros (and a seed that is not 0). The bounds of its fields are those, widened
-until a kernel that is called within them leaves every field within them; a field that a kernel only
-adds to is bounded by how much an event adds, times how many events a run can have.
+A state begins with zeros (and a seed other than 0). The bounds of its fields start there and are
+widened until every kernel, called within them, leaves every field within them; a field that kernels
+only add to is bounded by the increment of an event times the number of events of a run.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ from orchestrator.engine.records import FRAME
 
 ROUNDS = 60
 NARROWED = 3
-"""In which bounds of the state have to be found."""
+"""Most rounds of the search for bounds of the state."""
 MOST_APART = 300
-"""Paths of a kernel that are followed one by one; with more they are joined."""
+"""Most paths of a kernel that are executed separately; with more they are merged."""
 
 
 @dataclass
 class Followed:
-    """What came of it: obligations that bounds alone do not settle, by event; what was taken."""
+    """Result: obligations that bounds do not decide, by event, and the bounds of the state."""
 
     bounds: dict[str, Interval]
     counted: dict[str, Interval]
-    """Fields that are bounded by how much an event adds (from, to)."""
+    """Fields that are bounded by the increment of an event (from, to)."""
     obligations: dict[str, list[Obligation]] = field(default_factory=dict)
     untranslated: list[str] = field(default_factory=list)
     paths: int = 0
     joined: set[str] = field(default_factory=set)
-    """Kernels whose ways are joined behind every statement: they have too many."""
+    """Kernels with too many paths, which are merged behind every statement."""
     widened: Counter[str] = field(default_factory=Counter)
-    """How often bounds of a field were widened beyond what a kernel left."""
+    """Number of widenings of a field beyond a kernel's result."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class _Round:
     paths: int = 0
 
     def note(self, name: str, ends: Interval, how: Change) -> None:
-        if how.more == (0, 0):  # it is what it was, or something else
+        if how.more == (0, 0):  # the old value, or another one
             if how.apart is None:
                 return
             ends = max(ends[0], how.apart[0]), min(ends[1], how.apart[1])
@@ -80,8 +80,8 @@ class _Round:
 def follow(
     algorithm: Algorithm, until: float, tell: Callable[[str], None] = lambda text: None
 ) -> Followed:
-    """Follow all kernels of an algorithm, until a time of time.process_time() at the most. What
-    cannot be translated is in the result, by place."""
+    """Execute all kernels of an algorithm, up to a limit of time.process_time(). Untranslatable
+    code is in the result, by location."""
     names = list(algorithm.state.names or ())
     seeds = ("lfsr", "lfsr_alike")
     begin = {name: LFSR.bounds if name in seeds else (0, 0) for name in names}
@@ -111,8 +111,8 @@ def follow(
 def _narrow(
     algorithm: Algorithm, found: Followed, begin: Mapping[str, Interval], probes: bool, until: float
 ) -> None:
-    """Take back what widening took in too much: a field holds what it began with, or what a kernel
-    left it with within the wider bounds."""
+    """Narrow bounds after widening: to the initial value and the results of kernels within the
+    wider bounds."""
     safe: dict[str, Interval] = dict(found.bounds)
     for number in range(NARROWED + 1):
         done = _Round()
@@ -136,9 +136,9 @@ def _kept(found: Followed, done: _Round, name: str) -> bool:
 
 
 def _widen(found: Followed, done: _Round, name: str, begin: Interval, number: int) -> bool:
-    """Take in what a round left a field with; whether that was more than before.
+    """Widen the bounds of a field by a round's result; returns whether they grew.
 
-    Each side for itself: it is kept by every event, or moves by a bounded step with each.
+    Each side separately: it is inductive, or moves by a bounded step with each event.
     """
     (low, high), (least, most) = found.bounds[name], done.ends[name]
     change = done.changes[name]
@@ -174,7 +174,7 @@ def _walk(
     probes: bool,
     until: float,
 ) -> None:
-    """Follow one kernel on all of its paths."""
+    """Execute one kernel on all paths."""
     terms = Terms()
     shared = Shared(terms, quiet=quiet, declared=frozenset(algorithm.bounds))
     shared.join, shared.until = event in found.joined, until
@@ -222,7 +222,7 @@ def _walk(
 
 
 def _note_ends(at: Follow, done: _Round) -> None:
-    """What this path leaves the fields of the state with."""
+    """Record the final fields of the state on a path."""
     for (record, name), term in at.state.store.items():
         before = at.terms.known.get(("var", f"state.{name}"))
         if record == "state" and term is not before:
@@ -236,13 +236,13 @@ def _note_ends(at: Follow, done: _Round) -> None:
             times = sum(key == (kind, name) for key, *_ in at.state.put)
             often = (kind, name) in at.state.often
             how = Change(None, ends) if often else _of_cell(at, name, term)
-            if how.more is not None:  # each write may be of one and the same cell
+            if how.more is not None:  # all writes may be of the same cell
                 how = Change((how.more[0] * times, how.more[1] * times), how.apart)
             done.note(name, ends, how)
 
 
 def _of_cell(at: Follow, name: str, term: Term) -> Change:
-    """How a cell of an array, or a field of a flow's state, changes by what is put into it."""
+    """Change of an array's cell, or of a flow state's field, by a write."""
     for one in _parts(term):
         called = one.name.split("~")[0]
         a_cell = called.startswith(f"state.{name}[")
@@ -258,8 +258,8 @@ def _parts(term: Term) -> list[Term]:
 
 
 def _keep(at: Follow, record: Record, declared: Mapping[str, Interval] | None) -> None:
-    """What the kernel wrote lies within what it is taken for: of the record that it works on, of
-    its state where bounds are declared (the others were found so that they are kept)."""
+    """Oblige the kernel's writes to stay within the declared ranges: of its entity, and of its
+    state where bounds are declared (the computed ones are inductive already)."""
     node = at.source.tree
     for (name, field_name), term in list(at.state.store.items()):
         if declared is not None and field_name not in declared:

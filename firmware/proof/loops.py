@@ -1,8 +1,8 @@
-"""Loops: gone round where the rounds are few and known, else bounded by what a round keeps.
+"""Loops: unrolled where the rounds are few and constant, else bounded by an invariant.
 
-Of a loop that is not gone round, the names and fields that a round changes are taken for anything
-within bounds: those at its beginning, widened until a round that begins within them ends within
-them, or by how much a round adds times how many rounds there are at the most.
+In a loop that is not unrolled, the names and fields that a round changes are arbitrary within
+bounds: the initial ones, widened until they are inductive, or the increment of a round times the
+most rounds.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from firmware.proof.state import Infeasible, State
 from firmware.proof.terms import LEAST, MOST, Interval, Term
 
 Follow = Any
-"""What follows a kernel (firmware.proof.follow), which itself comes here for its loops."""
+"""Symbolic executor (firmware.proof.follow), which calls this module for its loops."""
 UNROLLED = 40
-"""Rounds of a loop that are followed one by one at the most."""
+"""Most rounds of a loop that is unrolled."""
 ROUNDS = 40
-"""In which bounds have to be found."""
+"""Most rounds of the search for bounds."""
 Place = tuple[str, ...]
 """A local name, or a record's name and a field."""
 
@@ -39,22 +39,22 @@ class Way:
 
 @dataclass
 class _Loop:
-    """What is known of a loop so far."""
+    """Bounds and exits of a loop so far."""
 
     bounds: dict[Place, Interval] = field(default_factory=dict)
     counted: dict[Place, Interval] = field(default_factory=dict)
-    """Bounds by how much a round adds: one more round is not within them."""
+    """Bounds from the increment of a round; not inductive."""
     added: dict[Place, Interval] = field(default_factory=dict)
-    """Of these, what all rounds add."""
+    """Increment of all rounds together, for these."""
     ways: list[Way] = field(default_factory=list)
     changes: dict[Place, Change] = field(default_factory=dict)
     ends: dict[Place, Interval] = field(default_factory=dict)
     put: list[tuple[tuple[str, str], Term, Interval]] = field(default_factory=list)
-    """What rounds wrote into arrays and into records that may be another's."""
+    """Writes of rounds into arrays and into records that may alias."""
 
 
 def go_round(at: Follow, node: ast.For | ast.While) -> None:
-    """Follow a loop on the path at hand. Raises Untranslated."""
+    """Execute a loop on the current path. Raises Untranslated."""
     if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
         return _over_constants(at, node)
     if isinstance(node, ast.For):
@@ -73,7 +73,7 @@ def go_round(at: Follow, node: ast.For | ast.While) -> None:
 
 
 def _over_constants(at: Follow, node: ast.For) -> None:
-    """A loop over a tuple of constants is gone round."""
+    """Unroll a loop over a tuple of constants."""
     rows = at.value(node.iter)
     if not isinstance(rows, tuple):
         raise at.unknown(node, "a loop goes over a range or a tuple of constants")
@@ -133,7 +133,7 @@ def _bounded(at: Follow, node: ast.For | ast.While, start: Term | None, stop: Te
 def _search(
     at: Follow, node: ast.For | ast.While, start: Term | None, stop: Term | None
 ) -> list[Way]:
-    """Bounds that every round keeps, and the ways out under them."""
+    """Search for inductive bounds; returns the exits under them."""
     times = None
     if start is not None and stop is not None:
         known = at.state.known
@@ -153,7 +153,7 @@ def _search(
 
 
 def _wider(at: Follow, loop: _Loop, times: int | None, number: int) -> bool:
-    """Whether a round went beyond the bounds at hand, which then take it in."""
+    """Widen the bounds if a round exceeded them; returns whether it did."""
     wider = False
     for place, ends in loop.ends.items():
         mine = loop.bounds.get(place)
@@ -197,7 +197,7 @@ def _of_field(at: Follow, place: Place) -> Interval:
 def _round(
     at: Follow, node: ast.For | ast.While, loop: _Loop, start: Term | None, stop: Term | None
 ) -> list[Way]:
-    """Follow one round from anything within the bounds; the ways out of the loop."""
+    """Execute one round from arbitrary values within the bounds; returns the exits of the loop."""
     begin, names = at.state.copy(), dict(at.names)
     for place, bounds in loop.bounds.items():
         fresh = _anything(at, node, loop, place, bounds, begin)
@@ -260,11 +260,11 @@ def _round(
 def _anything(
     at: Follow, node: ast.For | ast.While, loop: _Loop, place: Place, bounds: Interval, begin: State
 ) -> Term:
-    """What a name or field may be after any number of rounds: its value before them and something
-    more where they only add to it, so that it is known how much a whole event adds."""
+    """Value of a name or field after any number of rounds: its initial value plus an increment
+    where rounds only add, so that the increment of a whole event is known; else arbitrary."""
     name = f"{'.'.join(place)}@{node.lineno}"
     old = at.names.get(place[0]) if len(place) == 1 else at.state.store.get((place[0], place[1]))
-    if old is None and len(place) == 2:  # no path read it before the loop: it is what it began as
+    if old is None and len(place) == 2:  # no path read it before the loop: it has its initial value
         old = at.terms.known.get(("var", ".".join(place)))
     added = loop.added.get(place)
     if place not in loop.counted or added is None or not isinstance(old, Term):
@@ -278,7 +278,7 @@ def _anything(
 def _changed(
     names: dict[str, Any], before: dict[tuple[str, str], Term], inside: Follow
 ) -> list[tuple[Place, Term | None, Term]]:
-    """What a round made of names and fields: the place, the old value, the new one."""
+    """Changes by a round: name or field, old value, new value."""
     found: list[tuple[Place, Term | None, Term]] = []
     for name, value in inside.names.items():
         old = names.get(name)

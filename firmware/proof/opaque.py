@@ -1,8 +1,8 @@
-"""Functions that a proof takes by name: products, quotients, draws and spread intervals.
+"""Uninterpreted functions of a proof: products, quotients, draws and spread intervals.
 
-A solver that is shown two products only as `product(a, b)` knows of them that equal operands make
-equal products, and what `facts` of it say. What holds of any such function holds of the real one;
-a counterexample need not, so it is computed again with the real one (firmware.proof.exact).
+For the solver, `product(a, b)` is a function of which only congruence and the given `facts` are
+known. A theorem about every such function holds for the real one; a counterexample need not, so it
+is evaluated again with the definition (firmware.proof.exact).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from orchestrator.engine.lfsr import jittered, lfsr_next
 
 WIDTH = 64
 Definition = tuple[Any, Any]
-"""A variable, and the term that it stands for."""
+"""A variable, and the term that it replaces."""
 
 
 @once
 def named(name: str, arguments: int) -> Any:
-    """A function of vectors of 64 bits of which only its name is known."""
+    """Uninterpreted function of vectors of 64 bits."""
     z = z3()
     return z.Function(name, *[z.BitVecSort(WIDTH)] * (arguments + 1))
 
@@ -48,11 +48,11 @@ def spread(base: Any, random: Any) -> Any:
 
 
 CALLS: Mapping[Any, Callable[..., Any]] = {plain(lfsr_next): drawn, plain(jittered): spread}
-"""The functions of kernels that modules compute in parts that have claims of their own."""
+"""Functions of kernels that modules compute in blocks with claims of their own."""
 
 
 def commute(one: Any, other: Any) -> Any:
-    """A fact of products."""
+    """Fact about products: commutativity."""
     return product(one, other) == product(other, one)
 
 
@@ -81,7 +81,7 @@ def within(one: Any, other: Any, most_one: int, most_other: int) -> Any:
 
 
 class Opaque(Bits):
-    """Terms as vectors; a product or quotient of two unknowns, and a call, by its name."""
+    """Encoding of terms as vectors, with uninterpreted products, quotients and calls."""
 
     def __init__(self, terms: Terms, known: Known | None = None) -> None:
         super().__init__(WIDTH, known)
@@ -128,7 +128,7 @@ class Opaque(Bits):
 
 
 def _halves(term: Term) -> int:
-    """How often a term is halved; 0 where it divides by no power of two."""
+    """Number of halvings of a term; 0 where it divides by no power of two."""
     by = term.args[1].value if term.op == "div" and term.args[1].op == "const" else 0
     return by.bit_length() - 1 if by > 0 and by & (by - 1) == 0 else 0
 

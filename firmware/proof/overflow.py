@@ -1,8 +1,8 @@
-"""No overflow: every operation of an algorithm's kernels stays within an int64.
+"""Overflow proofs: every operation of an algorithm's kernels stays within an int64.
 
-What bounds do not settle goes to the solver, path by path. What it says can happen is run: only
-what the real kernel, as plain Python on checked numbers, stumbles over with parameters that its
-model takes is refuted; what it does not is open.
+Obligations that bounds do not decide go to the solver, path by path. The solver's counterexamples
+are run: an obligation is refuted only if the real kernel, as plain Python on checked integers,
+fails with parameters that its model accepts; otherwise it is open.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from orchestrator.algorithm import Algorithm
 PROVED, REFUTED, OPEN = "proved", "refuted", "open"
 TRIES = 60
 CALLS = 400
-"""At random, behind those."""
+"""Number of random calls after those."""
 MOST_TRIED = 1_000_000
-"""Operations of all those runs together, about a second: some kernels go round without an end."""
+"""Most operations of all those runs together, about 1 s: some kernels loop endlessly."""
 ASKED_S = 4.0
-"""For one question, in steps of the solver (firmware.proof.solver)."""
+"""Limit of one question, in resource counts of the solver (firmware.proof.solver)."""
 MOST_OPEN = 2
-"""Of a place and kind that is open on so many paths the others are not asked."""
+"""Open paths of one location and kind after which the others are skipped."""
 ROOT = Path(__file__).parents[2]
 COUNTED = re.compile(r"round@\d+~\d+")
 """The number of a round, as an index."""
@@ -52,28 +52,28 @@ SAID = {
     "runs over": " comes to ",
     "has an index": "^has index",
 }
-"""What is to be proved, and what a run says where it does not hold; of a contract it is either."""
+"""Kind of obligation -> pattern of the fault that a run reports."""
 Shows = Callable[[Algorithm, str, Mapping[str, int]], str]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A place that does not hold, or of which it is not known."""
+    """Finding: a location with a refuted or open obligation."""
 
     verdict: str
     event: str
     place: str
     what: str
     values: Mapping[str, int] = field(default_factory=dict)
-    """The shortest call that shows it: by record and field, what is not 0."""
+    """Shortest call that shows it: the values other than 0, by record and field."""
     reached: str = ""
-    """By which events a new state comes to where this call shows it; empty: by none of those that
-    were tried, and a state within the bounds need not be one that a run comes to."""
+    """Events that lead from a new state to the fault; empty if none of those tried do: not every
+    state within the bounds is reachable."""
 
 
 @dataclass
 class Proof:
-    """Of one algorithm or module: what is proved, what is not."""
+    """Proof of one algorithm or module, with its findings."""
 
     name: str
     kind: str
@@ -81,10 +81,10 @@ class Proof:
     what: str
     findings: list[Finding] = field(default_factory=list)
     taken: dict[str, str] = field(default_factory=dict)
-    """What it is proved under: bounds of the state that the kernels keep, among others."""
+    """Assumptions of the proof, such as inductive bounds of the state."""
     paths: int = 0
     solved: int = 0
-    """Questions that went to the solver."""
+    """Number of questions to the solver."""
     seconds: float = 0.0
     solver: str = ""
 
@@ -92,7 +92,7 @@ class Proof:
 def prove_no_overflow(
     algorithm: Algorithm, timeout_s: float, tell: Callable[[str], None] = lambda text: None
 ) -> Proof:
-    """Hold every operation of an algorithm's kernels to an int64, in that time at the most."""
+    """Prove that every operation of an algorithm's kernels fits an int64, within a time limit."""
     with within(timeout_s), apart(timeout_s):
         return _prove(algorithm, timeout_s, tell)
 
@@ -138,7 +138,7 @@ def _settle(
     proof: Proof,
     state: Mapping[str, Interval],
 ) -> Iterable[Finding]:
-    """Findings of one kernel, one for each place and kind at the most: a refuted one first."""
+    """Findings of one kernel, at most one per location and kind; refuted ones take precedence."""
     found: dict[tuple[str, int, str], Finding] = {}
     asked: Counter[tuple[str, int, str]] = Counter()
     for one in obligations:
@@ -194,10 +194,10 @@ def _calls(
     model: dict[str, int],
     state: Mapping[str, Interval],
 ) -> Iterator[dict[str, int]]:
-    """Calls in which it may be seen, made as they are asked for.
+    """Candidate calls that may show the fault, generated on demand.
 
-    The solver's parameters may be such as no plan has (a model's own validators are not terms): so
-    it is asked once more for every preset, whose parameters are some plan's.
+    No plan need have the solver's parameters (a model's own validators are not terms), so the
+    solver is asked once more for every preset, whose parameters are valid.
     """
     names = variables([*one.known.assumed, wanted])
     yield from _candidates(one, wanted, names, model)
@@ -233,7 +233,7 @@ def _violated(one: Obligation) -> Term:
 def _candidates(
     one: Obligation, wanted: Term, names: list[Term], model: dict[str, int]
 ) -> Iterable[dict[str, int]]:
-    """Values to be tried: the solver's, then such at the ends of ranges that go this way."""
+    """Candidate values: the solver's, then values at the bounds of ranges that take this path."""
     if model:
         yield _of_names(one, names, model)
     rng = random.Random(1)
@@ -251,8 +251,8 @@ def _candidates(
 
 
 def _whole(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, int]:
-    """The values with those of cells that a loop goes over, of its first round, and with fields
-    that this path does not read where 0 is none of their values."""
+    """Values completed by cells of a loop's first round, and by fields that this path does not read
+    and that cannot be 0."""
     found = dict(values)
     for name, value in values.items():
         if "~" in name:
@@ -268,7 +268,7 @@ def _whole(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, int]:
 
 
 def _shows(what: str) -> Shows:
-    """What has to be seen in a run for it to be this that does not hold."""
+    """Function that runs a call and returns the fault of this kind; empty without one."""
     if "left outside" in what:
         return left_outside
     said = next((said for kind, said in SAID.items() if what.startswith(kind)), "")
@@ -281,13 +281,13 @@ def _shows(what: str) -> Shows:
 
 
 def _of_names(one: Obligation, names: list[Term], model: Mapping[str, int]) -> dict[str, int]:
-    """What the solver says of these, of others the value next to 0."""
+    """The solver's values of these variables, or the values nearest to 0."""
     bounds = ((name.name, one.known.bounds(name)) for name in names)
     return {name: model.get(name, min(max(0, low), high)) for name, (low, high) in bounds}
 
 
 def _as_parameters(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, int] | None:
-    """The values with parameters that a plan can have: None where the model refuses them."""
+    """Values with valid parameters; None where the model refuses them."""
     given: dict[str, Any] = {}
     for name, model_field in algorithm.params.model_fields.items():
         parts = [values.get(f"params.{part}") for part in algorithm.params.record_fields(name)]
@@ -319,7 +319,7 @@ def _choices(kind: Any) -> tuple[Any, ...]:
 def _shortest(
     algorithm: Algorithm, event: str, values: dict[str, int], shows: Shows
 ) -> dict[str, int]:
-    """The same with as many values as may be 0, or those of the defaults."""
+    """Minimised values: as many as possible are 0 or the defaults."""
     kept = dict(values)
     for name in sorted(values):
         if name.startswith("params.") or not kept[name]:

@@ -1,4 +1,4 @@
-"""The page of proofs: what is proved, of what, for which ranges, in what time; what is open."""
+"""Markdown page of proofs: results, ranges and times of each, and the open questions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ UNCLAIMED = {
 
 
 def page_of(proofs: list[Proof]) -> str:
-    """The page as Markdown."""
+    """Markdown text of the page."""
     modules = [proof for proof in proofs if proof.kind == "module"]
     algorithms = [proof for proof in proofs if proof.kind != "module"]
     claimed = [proof for proof in modules if proof.taken]

@@ -1,4 +1,4 @@
-"""Between what the parameters of an algorithm lie, as its model declares it."""
+"""Bounds of an algorithm's parameters, as its model declares them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchestrator.plan.units import LIMIT
 
 
 def record_of(params: type[Params]) -> Record:
-    """The record of the parameters, every field with its bounds."""
+    """Record of the parameters, every field with its bounds."""
     bounds: dict[str, Interval] = {}
     for name, model_field in params.model_fields.items():
         for part, one in zip(params.record_fields(name), _bounds(model_field), strict=True):
@@ -25,8 +25,8 @@ def record_of(params: type[Params]) -> Record:
 
 
 def presets_of(params: type[Params]) -> Iterator[dict[str, int]]:
-    """The parameters' words of the defaults and of every preset, by `params.` and field; of a model
-    whose parameters a plan has to give there are none."""
+    """Parameter values of the defaults and of every preset, by `params.` and field; none for a
+    model with mandatory parameters."""
     for preset in ({}, *params.presets.values()):
         try:
             record = params.model_validate(preset).record()
@@ -48,7 +48,7 @@ def _bounds(model_field: Any) -> list[Interval]:
         above = low is not None and (low > 0 or _strict(model_field))
         return [(int(above), min(most, top)), (1, most)]
     if kind is str:
-        return [(0, (1 << 63) - 1), (0, 1 << 32)]  # a file: where its words lie, how many rows
+        return [(0, (1 << 63) - 1), (0, 1 << 32)]  # a file: offset of its words, number of rows
     quantity = any(type(mark).__name__ == "UnitOf" for mark in model_field.metadata)
     least = 0 if quantity else 1 - LIMIT  # a size, a duration, a rate is not negative
     return [
@@ -64,7 +64,7 @@ def _strict(model_field: Any) -> bool:
 
 
 def _declared(model_field: Any) -> tuple[Fraction | int | None, Fraction | int | None]:
-    """The least and the most that ge, gt, le and lt leave; of whole numbers both are included."""
+    """Bounds by ge, gt, le and lt; inclusive for integers."""
     low: Any = None
     high: Any = None
     whole = model_field.annotation is int
@@ -79,7 +79,7 @@ def _declared(model_field: Any) -> tuple[Fraction | int | None, Fraction | int |
 
 
 def relations(params: type[Params], record: Record, terms: Terms, known: Known) -> None:
-    """Assume what a ratio's bounds say of numerator and denominator together."""
+    """Assume the relation of numerator and denominator that a ratio's bounds imply."""
     for name, model_field in params.model_fields.items():
         if model_field.annotation is not Fraction:
             continue

@@ -1,4 +1,4 @@
-"""All paths through a piece of code, one after the other."""
+"""Enumeration of all paths through a piece of code, one after the other."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ MOST_PATHS = 20_000
 
 
 class Returned(Exception):
-    """A kernel or helper is left."""
+    """A kernel or helper returns."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 class LoopLeft(Exception):
-    """`break`, or `continue` where `again`."""
+    """A `break` is executed, or a `continue` where `again`."""
 
     def __init__(self, again: bool) -> None:
         self.again = again
 
 
 class TooManyPaths(Exception):
-    """Not all of them were followed."""
+    """More paths than the limit."""
 
 
 @dataclass
 class Choices:
-    """Which way is gone at each fork of a path; the others wait in `pending`."""
+    """Choices at the forks of a path; the alternatives are queued in `pending`."""
 
     made: list[int]
     pending: list[list[int]]
@@ -46,7 +46,7 @@ class Choices:
 
 
 def explore(walk: Callable[[Choices], None], most: int = MOST_PATHS) -> int:
-    """Walk every path; how many there are. Raises TooManyPaths."""
+    """Walk every path; returns their number. Raises TooManyPaths."""
     pending: list[list[int]] = [[]]
     count = 0
     while pending:

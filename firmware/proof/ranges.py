@@ -1,8 +1,8 @@
-"""Between what the fields of the records lie: declared once, with a reason each.
+"""Ranges of the fields of all records: declared once, with a reason each.
 
-Nothing outside is proved of: these are what a plan may say (orchestrator.plan.fields), what fields
-of frames hold, and what a run of an hour can come to. Where a kernel writes a field of the record
-that it works on, it has to leave it within.
+Proofs assume these ranges: the values that a plan may have (orchestrator.plan.fields), that fields
+of frames hold, and that a run of an hour can reach. A kernel that writes a field of its record must
+leave it within its range.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from orchestrator.engine.records import (
 
 @dataclass(frozen=True)
 class Range:
-    """Bounds, both included, and why."""
+    """Inclusive bounds, with the reason."""
 
     bounds: Interval
     reason: str
     adds: int = 0
-    """Of a total, which the reason bounds for a whole run: what one event may add to it."""
+    """Largest increment of a total by one event; its bounds are those of a whole run."""
 
 
 MOST_NOW = 3600 * 10**12
@@ -40,8 +40,8 @@ MOST_RATE = 10**13
 MOST_FRAME = 65_535
 MOST_OCTETS = MOST_RATE // 8 * 3600
 EVENTS = 1 << 43
-"""A kernel is called that often in a run at the most: an hour of the shortest frames (84 octets
-with their gap) at the fastest link is 5.4 * 10^13 / 10 of them, with one event each."""
+"""Most calls of a kernel in a run: an hour of the shortest frames (84 octets with their gap) at the
+fastest link is 5.4 * 10^13 / 10 of them, with one event each."""
 
 NOW = Range((0, MOST_NOW), "ps: a run lasts an hour at most (plan.fields.Instant)")
 TIME = Range((0, NEVER + MOST_NOW), "ps: a time of the run, one that is set from it, or NEVER")
@@ -56,7 +56,7 @@ QUEUED = Range(
 ROOM = Range((0, NEVER), "octets: a buffer, or NEVER without a bound")
 OCTETS = Range((0, MOST_OCTETS), "octets: an hour of the fastest link", 1 << 32)
 COUNT = Range((0, EVENTS), "events of a run", 1 << 12)
-NEWS = Range((0, (1 << 31) - 1), "more than before: totals are told modulo 2^32 (go-back-n)")
+NEWS = Range((0, (1 << 31) - 1), "more than before: totals are carried modulo 2^32 (go-back-n)")
 INDEX = Range((-2, 1 << 31), "an index, NONE or ELSEWHERE")
 FLAG = Range((0, 1), "0 or 1")
 SAID = Range((0, MOST_RATE), "what a message says: a feedback, quanta, or bit/s of a probe")
@@ -90,7 +90,7 @@ ANSWERS = {
     **_all("offset delta", Range((APART.bounds[0], MOST_OCTETS), "a segment's number, or octets")),
     "inner": Range((-1, (1 << 32) - 1), "a map of 32 segments, a path entropy, or NONE"),
 }
-"""What these fields hold where an acknowledgement may be what is heard."""
+"""Ranges of these fields in events that may be acknowledgements."""
 QUEUES = {
     **_all("port input head tail congestion_point pause request_head request_tail", INDEX),
     **_all("first_unit free_unit notification_point watchdog", INDEX),
@@ -207,7 +207,7 @@ OWN_WRITES = ("timer", "timers", "congestion_point_timer", "pause_timer", "watch
 
 
 def leaving(kind: str, name: str, bounds: Interval) -> Interval:
-    """Within what an event may leave a field that it found within `bounds`: a total may have grown,
-    as the bounds of a total are those of a whole run."""
+    """Range in which an event may leave a field that was within `bounds`: a total may have grown,
+    as its bounds are those of a whole run."""
     fields = RECORDS[kind][1] if kind in RECORDS else {}
     return bounds[0], bounds[1] + (fields[name].adds if name in fields else 0)

@@ -1,9 +1,9 @@
-"""Whether a run comes to a counterexample: short sequences of events from a new state.
+"""Reachability of a counterexample: short sequences of events from a new state.
 
-A state of a counterexample is within bounds that every kernel keeps, which more states are than a
-run comes to. Tried are the call itself, on a state as it begins, each other kernel before it, and
-the call again and again, with the counterexample's own parameters and records. That none of these
-shows it says nothing.
+The state of a counterexample is within inductive bounds, but not every such state is reachable.
+Tried are the call itself on an initial state, one or two other kernels before it, and repeated
+calls, with the counterexample's parameters and records. If none of these shows the fault, nothing
+follows.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ AGAIN = 8
 
 
 def how_reached(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
-    """The events, in order, after which `event` shows it, and itself; empty where none do, or
-    where time is over first."""
+    """Sequence of events that ends with `event` and shows the fault; empty without one, or after
+    the time limit."""
     for before in _sequences(algorithm, event):
         state = _begun(algorithm, values)
         try:
@@ -46,14 +46,14 @@ def _sequences(algorithm: Algorithm, event: str) -> Iterator[list[str]]:
 
 
 def _begun(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, int]:
-    """A state as it begins: zeros, and seeds that are not."""
+    """Initial state: zeros, and seeds other than 0."""
     begun = {name: 0 for name in values if name.startswith("state.")}
     seeds = [name for name in algorithm.state.names or () if name in ("lfsr", "lfsr_alike")]
     return begun | {f"state.{name}": values.get(f"state.{name}", 0) or 1 for name in seeds}
 
 
 def _state_of(state: Fields, values: Mapping[str, int]) -> dict[str, int]:
-    """What a call left its state with; of the counterexample's own nothing is left."""
+    """State after a call, without values of the counterexample's own state."""
     found = {name: 0 for name in values if name.startswith("state.")}
     found |= {f"state.{name}": value for name, value in state.numbers().items()}
     for name, cells in vars(state).items():

@@ -1,7 +1,7 @@
-"""What operands of a term have to do with each other, where bounds of each alone say too little.
+"""Relational bounds: relations between a term's operands, where intervals are too wide.
 
-Such are a share of a number, what is left of one when a part of it is taken away, a step from one
-number towards another, a mean of two. Each rule holds for whole numbers rounded down.
+Examples are a share of a number, the rest after subtracting a share, a step from one number towards
+another, and a mean of two. Each rule holds for integer division rounded down.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from firmware.proof.terms import Interval, Term
 FAR = 1 << 200
 ANYTHING: Interval = (-FAR, FAR)
 DEEP = 6
-"""Terms in one another that are looked at to see that one is no more than another."""
+"""Most nested terms that a comparison of two terms examines."""
 
 
 class Known(Protocol):
-    """What is known on a path (firmware.proof.intervals)."""
+    """Facts of a path (firmware.proof.intervals)."""
 
     assumed: list[Term]
     shares: dict[tuple[int, int], int]
 
     def bounds(self, term: Term) -> Interval:
-        """Between what a term lies."""
+        """Bounds of a term."""
 
 
 def related(known: Known, term: Term) -> Interval:
@@ -42,7 +42,7 @@ def related(known: Known, term: Term) -> Interval:
 
 
 def at_most(known: Known, one: Term, other: Term, deep: int = DEEP) -> bool:
-    """Whether one term is no more than another that is not negative, by what they are made of."""
+    """Return whether the structure of two terms implies one <= other, for a non-negative other."""
     check()
     if one is other or known.bounds(one)[1] <= known.bounds(other)[0]:
         return True
@@ -81,7 +81,7 @@ def at_most(known: Known, one: Term, other: Term, deep: int = DEEP) -> bool:
 
 
 def _assumed(known: Known, one: Term, other: Term) -> bool:
-    """Whether the path says so."""
+    """Return whether the path assumes one <= other."""
     for condition in known.assumed:
         if condition.op in ("lt", "le") and condition.args == (one, other):
             return True
@@ -92,7 +92,7 @@ def _assumed(known: Known, one: Term, other: Term) -> bool:
 
 
 def _most_share(known: Known, num: Term, den: Term) -> int | None:
-    """What num / den is at the most; None where that is not known, or either is negative."""
+    """Maximum of num / den; None where it is unknown, or either is negative."""
     declared = known.shares.get((id(num), id(den)))
     if declared is not None:
         return declared
@@ -136,13 +136,13 @@ def _left(known: Known, whole: Term, part: Term) -> Interval:
             for one, rest in (ends.args, ends.args[::-1]):
                 if one is part:
                     high = min(high, known.bounds(rest)[1])
-    for condition in known.assumed:  # b < a + c was said of a - b
+    for condition in known.assumed:  # the path assumes b < a + c for a - b
         high = min(high, _said(known, condition, whole, part))
     return low, high
 
 
 def _said(known: Known, condition: Term, whole: Term, part: Term) -> int:
-    """How far `whole` is above `part` at the most, by a comparison of it with `part` + c."""
+    """Maximum of `whole` - `part`, from a comparison of `whole` with `part` + c."""
     truth = condition.op != "not"
     inner = condition if truth else condition.args[0]
     if inner.op not in ("lt", "le"):

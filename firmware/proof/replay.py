@@ -1,4 +1,4 @@
-"""A counterexample, run: the real kernel on the numbers that were found."""
+"""Replay of a counterexample: calls the real kernel with the numbers that were found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
 
 MOST_OPERATIONS = 20_000
-"""Of a call of a kernel; one that takes more shows nothing."""
+"""Most operations of a call of a kernel; a longer one is inconclusive."""
 CELL = re.compile(r"(\w+)\.(\w+)\[(-?\d+(?:, -?\d+)*)\]")
 
 
@@ -54,8 +54,8 @@ def records_for(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, Fi
 def run_kernel(
     algorithm: Algorithm, event: str, values: Mapping[str, int]
 ) -> tuple[int | None, dict[str, Fields]]:
-    """Call the kernel as plain Python. Raises OutOfRange where an int64 does not do, Endless of a
-    call of more than MOST_OPERATIONS."""
+    """Call the kernel as plain Python. Raises OutOfRange for an int64 overflow, Endless for a call
+    of more than MOST_OPERATIONS."""
     records = records_for(algorithm, values)
     flows: dict[int, Fields] = {}
 
@@ -86,7 +86,7 @@ def run_kernel(
 
 
 def overflow_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
-    """What an int64 cannot do of this call; empty when there is nothing, or it has no end."""
+    """Int64 overflow of a call; empty without one, or if the call does not end."""
     try:
         run_kernel(algorithm, event, values)
     except OutOfRange as error:
@@ -97,8 +97,8 @@ def overflow_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> 
 
 
 def left_outside(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
-    """Which field this call leaves outside of what it is taken for; empty when there is none, or
-    when the call does not come to its end."""
+    """Field that a call leaves outside of its range; empty without one, or if the call does not
+    end."""
     entity = ENTITY[algorithm.kind]
     ranges = RECORDS[entity][1]
     taken = {name: leaving(entity, name, one.bounds) for name, one in ranges.items()}
@@ -117,6 +117,6 @@ def left_outside(algorithm: Algorithm, event: str, values: Mapping[str, int]) ->
 
 
 def trouble_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
-    """Either of the two; empty when there is neither."""
+    """Overflow or field out of range; empty without either."""
     found = overflow_of(algorithm, event, values)
     return found or left_outside(algorithm, event, values)

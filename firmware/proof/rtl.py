@@ -1,4 +1,4 @@
-"""Holds a module to its claim; Icarus Verilog confirms what is found against it."""
+"""Proof of a module's claim; Icarus Verilog confirms every counterexample."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from orchestrator.errors import Refused
 
 @dataclass
 class Answer:
-    """Of one question."""
+    """Answer to one question."""
 
     verdict: str
     question: Question
     model: Any = None
     empty: bool = False
-    """What the question takes for granted is never so."""
+    """True if the assumptions of the question are contradictory."""
 
 
 def prove_module(
@@ -36,10 +36,10 @@ def prove_module(
     tell: Callable[[str], None] = lambda text: None,
     texts: Mapping[str, str] | None = None,
 ) -> tuple[Proof, list[Stimulus]]:
-    """Hold a module to its claim, in that time at the most besides what yosys takes to read it; the
-    counterexamples, where it is refuted.
+    """Prove a module's claim within a time limit, which excludes yosys; returns the proof and its
+    counterexamples.
 
-    `texts` takes the place of our Verilog, by the name of a file.
+    `texts` replaces Verilog files, by name.
     """
     begun = time.process_time()
     proof = Proof(claim.module, "module", PROVED, claim.what)
@@ -67,7 +67,7 @@ def prove_module(
             proof.findings.append(Finding(OPEN, "", claim.module, what))
         spent += time.process_time() - asked
         if proof.findings:
-            break  # the other sizes would say the same once more
+            break  # the other sizes would repeat it
     verdicts = {one.verdict for one in proof.findings}
     proof.verdict = REFUTED if REFUTED in verdicts else OPEN if verdicts else PROVED
     proof.seconds = time.process_time() - begun
@@ -75,18 +75,18 @@ def prove_module(
 
 
 def _with_lemmas(questions: Iterator[Question]) -> Iterator[Question]:
-    """Each, and behind it what its cuts lean on."""
+    """Each question, followed by the lemmas of its cut points."""
     for question in questions:
         yield question
         yield from _with_lemmas(iter(question.bench.lemmas))
 
 
 def ask(question: Question, timeout_s: float) -> Answer:
-    """Whether all that a question wants is so.
+    """Decide whether all conditions of a question hold.
 
-    What the solver finds against it is computed again with the functions that it knew by name
-    only; where that shows nothing it is asked once more, with the functions themselves. Rather than
-    what is wrong within a part only, what is seen from outside is shown, where there is such.
+    A counterexample is evaluated again with the definitions of uninterpreted functions; if that
+    does not confirm it, the solver is asked once more, with the definitions. A counterexample that
+    is visible at the outputs is preferred to one within a block.
     """
     named = bool(question.bench.cuts) or question.bench.system.by_name
     wrong = _wrong(question)
@@ -106,14 +106,14 @@ def ask(question: Question, timeout_s: float) -> Answer:
 
 
 def _wrong(question: Question) -> list[Any]:
-    """What is taken for granted, and that something is not so."""
+    """Assumptions, and the negation of the wanted conditions."""
     z, bench = z3(), question.bench
     wanted = [*_inside(question), *bench.found, *question.goals]
     return [*question.facts, *bench.assumed, z.Not(z.And(*wanted))]
 
 
 def _seen(question: Question) -> list[Any]:
-    """The same, within parts all being so that cuts lean on."""
+    """The same, with the conditions of cut points assumed."""
     z, bench = z3(), question.bench
     wrong = z.Not(z.And(*bench.found, *question.goals))
     return [*question.facts, *bench.assumed, *_inside(question), wrong]
@@ -124,7 +124,7 @@ def _inside(question: Question) -> list[Any]:
 
 
 def _real(conditions: list[Any], question: Question, timeout_s: float) -> Evaluated | None:
-    """What the solver finds with functions by name, if it is so with those behind the names."""
+    """Counterexample with uninterpreted functions, if their definitions confirm it."""
     said, model = _said(conditions, True, timeout_s)
     if said != "sat":
         return None
@@ -162,7 +162,7 @@ def _finding(
     }
     wanted = [*_inside(answer.question), *bench.found]
     kept = all(z3().is_true(answer.model.of(one)) for one in wanted)
-    if kept:  # what is not so is said of registers, not of a number that one has to have
+    if kept:  # the claim fails for registers, not for an expected output
         stimulus = comes_to(stimulus, bench, answer.model)
     try:
         said = differences(stimulus, texts)

@@ -1,4 +1,4 @@
-"""Terms for a solver: as whole numbers, or as vectors of 64 bits."""
+"""Encoding of terms for a solver: as integers, or as vectors of 64 bits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from firmware.proof.terms import Term
 
 
 class _Made(ABC):
-    """Terms in the solver's words, each made once; how a number is made says who is derived."""
+    """Encoding of terms, each made once; subclasses encode numbers."""
 
     def __init__(self, known: Known) -> None:
         self.z3, self.known = z3(), known
@@ -41,8 +41,8 @@ class _Made(ABC):
 
 
 class Whole(_Made):
-    """Terms as whole numbers. What bits are combined to is only known by its bounds: an answer that
-    something can happen has to be confirmed, one that nothing can is final."""
+    """Encoding as integers. Bitwise operations are known by their bounds only: "sat" must be
+    confirmed, "unsat" is final."""
 
     def _number(self, term: Term) -> Any:
         z = self.z3
@@ -72,7 +72,7 @@ class Whole(_Made):
             low = self.known.bounds(term.args[1])[0]
             if term.args[1].op == "const" and low > 0:  # Python and z3 agree
                 return left / right if op == "div" else left % right
-            # q * d <= n < (q + 1) * d says it without a division
+            # q * d <= n < (q + 1) * d avoids a division
             quotient = z.FreshInt("quotient")
             rest = left - quotient * right
             self.facts += [z.Implies(right > 0, z.And(rest >= 0, rest < right))]
@@ -84,7 +84,7 @@ class Whole(_Made):
         return {"add": left + right, "sub": left - right, "mul": left * right}[op]
 
     def _free(self, term: Term) -> Any:
-        """A number of which its bounds are known, and nothing else."""
+        """Variable with the bounds of a term."""
         number = self.z3.Int(term.name) if term.op == "var" else self.z3.FreshInt(term.op)
         low, high = self.known.bounds(term)
         self.facts += [number >= low, number <= high]
@@ -94,11 +94,12 @@ class Whole(_Made):
 def solve(
     known: Known, wanted: Iterable[Term], seconds: float, seed: int = 0
 ) -> tuple[str, dict[str, int]]:
-    """Whether all of `wanted` can hold on a path: "unsat", "sat" with values, or "unknown"."""
+    """Decide whether all of `wanted` can hold on a path: "unsat", "sat" with values, or
+    "unknown"."""
     z = z3()
     whole = Whole(known)
     conditions = [whole.condition(one) for one in [*known.assumed, *wanted]]
-    solver = z.SimpleSolver()  # the other one looks at the clock within
+    solver = z.SimpleSolver()  # the other encoding checks the time itself
     solver.set("random_seed", seed)
     solver.add(*conditions, *whole.facts)
     said = answer(solver, seconds)
@@ -110,10 +111,10 @@ def solve(
 
 
 class Bits(_Made):
-    """Terms as signed vectors of `width` bits, exactly as an int64 computes with 64 of them.
+    """Encoding as signed vectors of `width` bits; 64 bits compute as an int64.
 
-    A division by what is above 0 is said by its quotient, of as many bits as bounds give it, and
-    what makes it one (`facts`): q d <= n < (q + 1) d.
+    A division by a positive number is encoded by its quotient, with as many bits as its bounds
+    need, and its definition (`facts`): q d <= n < (q + 1) d.
     """
 
     def __init__(self, width: int = 64, known: Known | None = None) -> None:
@@ -122,7 +123,7 @@ class Bits(_Made):
         self._quotients: dict[tuple[int, int], Any] = {}
 
     def put(self, term: Term, vector: Any) -> None:
-        """Have a variable stand for a vector."""
+        """Encode a term as a given vector."""
         self._made[id(term)] = vector
 
     def _number(self, term: Term) -> Any:
@@ -179,7 +180,7 @@ class Bits(_Made):
         return self._quotients[key]
 
     def _bits_of_product(self, term: Term) -> int:
-        """How many bits a product needs that is not negative; 0 where that spares none."""
+        """Bits of a non-negative product; 0 where that saves none."""
         left, right = (self.known.bounds(arg) for arg in term.args)
         most = left[1] * right[1]
         if left[0] < 0 or right[0] < 0 or any(arg.op == "const" for arg in term.args):

@@ -1,10 +1,9 @@
-"""The solver: a room of its own for every proof, and answers that are bounded by counting.
+"""The z3 solver: a context of its own for every proof, answers bounded by resource counts.
 
-What a solver finds hangs on the numbers and names of all terms that were made beside its own, and
-whether it finds it in a time, on what else the machine does. So a proof makes its terms in a room
-(`apart`) that nothing was made in before, and a question is given so many of the solver's own
-steps, as is the proof, of which the same takes the same number every time (`answer`). The clock
-bounds a proof as a whole, too (firmware.proof.deadline); what comes before that hangs on neither.
+The solver's results depend on all terms made in its context, and on the time on the load of the
+machine. So a proof makes its terms in a new context (`apart`), and a question, like the proof, is
+limited by the solver's resource count, which is reproducible (`answer`). The clock bounds a proof
+as a whole as well (firmware.proof.deadline); results before that limit depend on neither.
 
 z3 is only imported here, and only when something is to be proved.
 """
@@ -26,18 +25,18 @@ from orchestrator.errors import Refused
 
 T = TypeVar("T")
 LOOK_S = 0.1
-"""So often it is looked whether a proof's time is over."""
+"""Interval of checks of a proof's time limit."""
 STEPS_A_SECOND = 1_500_000
-"""What a second of a question's or a proof's time is in steps of the solver: about half of what it
-takes in one, so that steps are over before the clock says so on a machine half as fast."""
+"""Resource count of the solver per second of a limit: about half of its real rate, so that the
+count ends before the time on a machine half as fast."""
 COUNT = "rlimit count"
 MOST_STEPS = (1 << 32) - 1
-"""What the solver counts to."""
+"""Largest limit of the solver's resource count."""
 
 
 class Room:
-    """The solver's module, with a context of its own in the place of the one of the process, and
-    so many seconds of STEPS_A_SECOND for all that is asked in it."""
+    """The solver's module with a context of its own instead of the process's, and a resource limit
+    of so many seconds of STEPS_A_SECOND."""
 
     def __init__(self, module: Any, seconds: float) -> None:
         self._module, self._context = module, module.Context()
@@ -46,7 +45,7 @@ class Room:
         self._counted = 0
 
     def count(self, solver: Any) -> None:
-        """Take off what was done since the last question, and for this one."""
+        """Subtract the resources used since the last question."""
         counted = solver.statistics().get_key_value(COUNT)
         self.steps_left -= counted - self._counted
         self._counted = counted
@@ -66,11 +65,11 @@ class Room:
 
 _room: ContextVar[Room | None] = ContextVar("room", default=None)
 _kept: dict[object, Any] = {}
-"""What was made in the context of the process."""
+"""Results made in the context of the process."""
 
 
 def z3() -> Any:
-    """The solver, as it is within a proof. Raises Refused where it is not installed."""
+    """The solver in the current context. Raises Refused where it is not installed."""
     return _room.get() or _installed()
 
 
@@ -84,8 +83,8 @@ def _installed() -> Any:
 
 @contextmanager
 def apart(seconds: float) -> Iterator[None]:
-    """Within this block all terms are made where none was made before, and the solver gets so many
-    seconds of STEPS_A_SECOND. No term may be used behind it or come from before it."""
+    """Make all terms of a block in a new context, with a limit of so many seconds of
+    STEPS_A_SECOND. No term may cross the ends of the block."""
     token = _room.set(Room(_installed(), seconds))
     try:
         yield
@@ -94,10 +93,10 @@ def apart(seconds: float) -> Iterator[None]:
 
 
 def once(make: Callable[..., T]) -> Callable[..., T]:
-    """What a function makes of terms that no proof differs in, made once in each room."""
+    """Decorator that caches a function's terms once per context."""
 
     @functools.wraps(make)
-    def found(*args: Any) -> T:
+    def cached(*args: Any) -> T:
         room = _room.get()
         kept = _kept if room is None else room.kept
         if (make, args) not in kept:
@@ -105,14 +104,14 @@ def once(make: Callable[..., T]) -> Callable[..., T]:
         made: T = kept[make, args]
         return made
 
-    return found
+    return cached
 
 
 def answer(solver: Any, seconds: float) -> str:
-    """What a solver says in so many seconds of STEPS_A_SECOND: "sat", "unsat" or "unknown".
+    """Answer of a solver within so many seconds of STEPS_A_SECOND: "sat", "unsat" or "unknown".
 
-    Of a proof whose steps or time are over nothing is asked; one that is asked when its time is
-    over is interrupted.
+    After the limits of the proof nothing is asked; a running question is interrupted at the time
+    limit.
     """
     room, steps = _room.get(), seconds * STEPS_A_SECOND
     if room is not None:

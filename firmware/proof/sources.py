@@ -1,4 +1,4 @@
-"""The syntax tree of a compiled function, and what the names in it stand for."""
+"""Source of a compiled function: its syntax tree and the values of its names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A function as it is written: its tree, its file, its names."""
+    """Source of a function: its syntax tree, file and names."""
 
     name: str
     file: Path
@@ -27,13 +27,13 @@ class Source:
 
 
 def plain(function: Any) -> Callable[..., Any]:
-    """The Python function behind one that is compiled."""
+    """Python function of a compiled one."""
     return getattr(function, "py_func", function)
 
 
 @functools.cache
 def source_of(function: Callable[..., Any]) -> Source:
-    """Raises LookupError where its text cannot be had."""
+    """Source of a function. Raises LookupError where its text is unavailable."""
     code = function.__code__
     file = Path(code.co_filename)
     for node in ast.walk(_tree(file)):

@@ -1,4 +1,4 @@
-"""What a kernel works on while it is followed: local names, records, and what is known."""
+"""State of a symbolic path: local names, records, and the facts known on the path."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from firmware.proof.terms import Interval, Term
 
 @dataclass(frozen=True)
 class Record:
-    """A record that a kernel gets: its fields, their shapes, between what they lie."""
+    """Record argument of a kernel: its fields, their shapes and bounds."""
 
     name: str
     kind: str
-    """Records of one kind may be the same one: the states of two flows."""
+    """Records of one kind may alias: the states of two flows."""
     shapes: dict[str, tuple[int, ...]] = field(hash=False, compare=False)
     bounds: Callable[[str], Interval] = field(hash=False, compare=False)
     index: Term | None = None
@@ -36,21 +36,21 @@ Key = tuple[str, str]
 
 @dataclass
 class State:
-    """One path so far."""
+    """State of one path."""
 
     known: Known = field(default_factory=Known)
     store: dict[Key, Term] = field(default_factory=dict)
     cells: dict[Key, list[tuple[tuple[Term, ...], Term]]] = field(default_factory=dict)
-    """Of arrays: what was last read or written, by index; a write forgets the others."""
+    """Cells last read or written, by index; a write forgets the others."""
     put: list[tuple[Key, Term, Interval]] = field(default_factory=list)
-    """What was written into arrays and into records that may be another's, and its bounds by what
-    was known there: behind a loop or a statement that is joined less is known."""
+    """Writes into arrays and into records that may alias, with their bounds at that time: after a
+    loop or a merged statement fewer facts are known."""
     often: set[tuple[str, str]] = field(default_factory=set)
-    """Of these, what a loop writes: any number of times."""
+    """Keys of these that a loop writes any number of times."""
     read: int = 0
-    """How many numbers were made on this path of which only bounds are known."""
+    """Number of variables made on this path."""
     loose: bool = False
-    """In or behind a loop that is not gone round: what an array holds is not followed any more."""
+    """True in or after a loop that is not unrolled: contents of arrays are no longer tracked."""
 
     def copy(self) -> State:
         cells = {key: list(rows) for key, rows in self.cells.items()}
@@ -61,7 +61,7 @@ class State:
 
 @dataclass(frozen=True)
 class Obligation:
-    """Something that must hold where `known` does: `term` within `bounds`."""
+    """Obligation under the facts `known`: `term` within `bounds`."""
 
     what: str
     file: str
@@ -69,13 +69,13 @@ class Obligation:
     term: Term
     bounds: Interval
     excluded: int | None
-    """A value that it must not have either: 0 of a divisor."""
+    """A further forbidden value: 0 for a divisor."""
     known: Known
 
 
 @dataclass(frozen=True)
 class Untranslated(Exception):
-    """A place in a kernel that is not understood: named, never passed over."""
+    """Unsupported code in a kernel: reported, never skipped."""
 
     file: str
     line: int
@@ -86,7 +86,7 @@ class Untranslated(Exception):
 
 
 class Infeasible(Exception):
-    """This path contradicts itself."""
+    """The assumptions of this path are contradictory."""
 
 
 Values = dict[str, Any]

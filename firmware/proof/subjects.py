@@ -1,4 +1,4 @@
-"""What can be proved of what: every algorithm with kernels, every module of firmware/rtl."""
+"""Subjects of proofs: every algorithm with kernels, every module of firmware/rtl."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NO_CLAIM = "no claim is stated of it yet; its bench compares it with its kernel 
 
 @dataclass(frozen=True)
 class Subject:
-    """An algorithm, or a module where `kind` is that."""
+    """Subject of a proof: an algorithm, or a module where `kind` is `module`."""
 
     kind: str
     name: str
 
 
 def subjects(registry: Registry) -> list[Subject]:
-    """All there are: algorithms first."""
+    """All subjects, algorithms first."""
     found = [
         Subject(one.kind, one.name) for one in registry.algorithms if one.kernels or one.timers
     ]
@@ -31,7 +31,7 @@ def subjects(registry: Registry) -> list[Subject]:
 
 
 def chosen(registry: Registry, names: list[str]) -> list[Subject]:
-    """Those of these names; all when there are none. Raises BadInput for an unknown one."""
+    """Select subjects by name; all without names. Raises BadInput for an unknown one."""
     every = subjects(registry)
     known = {one.name for one in every}
     unknown = [name for name in names if name not in known]
@@ -46,7 +46,7 @@ def chosen(registry: Registry, names: list[str]) -> list[Subject]:
 def prove(
     subject: Subject, timeout_s: float, registry: Registry, tell: Callable[[str], None]
 ) -> tuple[Proof, list[object]]:
-    """Prove what is claimed of one; with the counterexamples of a module."""
+    """Prove the claims about a subject; returns also the counterexamples of a module."""
     from firmware.proof.claims import all_claims
     from firmware.proof.overflow import prove_no_overflow
     from firmware.proof.rtl import prove_module

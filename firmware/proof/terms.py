@@ -1,7 +1,7 @@
-"""Terms: what a kernel computes, as a graph of operations on whole numbers.
+"""Terms: a kernel's computation as a graph of operations on integers.
 
-A term is exact (no wrapping): whether an int64 holds it is a question of its own, which is asked
-of every operation (firmware.proof.follow). The same graph becomes vectors or integers for a solver
+A term is exact (no wrapping): whether it fits an int64 is a separate obligation of every operation
+(firmware.proof.follow). The same graph becomes vectors or integers for a solver
 (firmware.proof.smt), and can be evaluated on numbers. Terms that are alike are one object.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-"""What an int64 holds."""
+"""Range of an int64."""
 Interval = tuple[int, int]
 WHOLE: Interval = (LEAST, MOST)
 ORDERS = ("lt", "le", "eq")
@@ -43,7 +43,7 @@ class Term:
 
 @dataclass
 class Terms:
-    """The terms of one proof; makes each but once and folds what is constant."""
+    """Factory of the terms of one proof; makes each once and folds constants."""
 
     known: dict[tuple[object, ...], Term] = field(default_factory=dict)
 
@@ -58,11 +58,11 @@ class Terms:
         return self._one(("var", name), lambda: Term("var", name=name, bounds=bounds))
 
     def is_worth(self, value: int, op: str, *args: Term) -> None:
-        """From here on this operation is known to come to a constant."""
+        """Define this operation's result as a constant from here on."""
         self.known[op, *map(id, args)] = self.const(value)
 
     def call(self, function: Callable[..., int], args: tuple[Term, ...], bounds: Interval) -> Term:
-        """What a function under contract returns, which is within `bounds`."""
+        """Result of a function under contract, within `bounds`."""
         if all(arg.op == "const" for arg in args):
             return self.const(int(function(*(arg.value for arg in args))))
         key = ("call", function, *map(id, args))
@@ -131,7 +131,7 @@ OPERATIONS: Mapping[str, Callable[..., int]] = {
 
 
 def variables(roots: list[Term]) -> list[Term]:
-    """The variables that terms are made of, in the order in which they are met."""
+    """Variables of terms, in the order of their first use."""
     seen, found, waiting = set[int](), list[Term](), list(reversed(roots))
     while waiting:
         term = waiting.pop()
@@ -145,7 +145,7 @@ def variables(roots: list[Term]) -> list[Term]:
 
 
 def evaluate(roots: list[Term], values: Mapping[str, int]) -> list[int | None]:
-    """What terms are worth with these values of their variables; None where one is undefined."""
+    """Values of terms for these values of their variables; None where undefined."""
     known: dict[int, int | None] = {}
 
     def of(term: Term) -> int | None:

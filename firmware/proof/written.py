@@ -1,4 +1,4 @@
-"""A counterexample as a test of pytest that fails for as long as it is one."""
+"""Counterexamples as pytest tests, which fail until the fault is mended."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_{test}():
 
 
 def write_counterexamples(proof: Proof, stimuli: list[Stimulus], folder: Path) -> list[Path]:
-    """Write a test for each, and for a module's a VCD; the files."""
+    """Write a test for each, and a VCD for a module's; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for number, one in enumerate(f for f in proof.findings if f.verdict == REFUTED and f.event):

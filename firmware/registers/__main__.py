@@ -1,4 +1,4 @@
-"""Writes what is made from the register maps: `python -m firmware.registers`."""
+"""Command that writes the files made from the register maps: `python -m firmware.registers`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from firmware.registers.generated import generated
 
 
 def main() -> None:
-    """Write every generated file that is not what it should be."""
+    """Write every generated file that is stale or missing."""
     for path, text in generated().items():
         if not path.exists() or path.read_text() != text:
             path.write_text(text)

@@ -1,4 +1,4 @@
-"""What a register is. A map of them is the one source of Verilog decode, accessor and page.
+"""Register maps: the one source of the Verilog decoder, the accessor and the page.
 
 Every instance has a window of 4 KiB with 32-bit little-endian words. 0x00-0x1C is the same for all
 of them; configuration starts at 0x20, counters at 0x100. A register wider than 32 bits takes two
@@ -17,8 +17,9 @@ COUNTERS = 0x100
 WORD = 4
 
 Access = Literal["rw", "command", "ro", "counter"]
-"""rw: kept, read back, an output of the decode. command: the same, and `<name>_written` is high for
-one clock after each write. ro: an input. counter: an input, latched by a snapshot."""
+"""Access of a register. rw: read back, an output of the decoder. command: the same, and
+`<name>_written` is high for one clock after each write. ro: an input. counter: an input, latched by
+a snapshot."""
 
 ID, VERSION, CONTROL, STATUS, NEXT, CAPS, CLK_HZ = 0x00, 0x04, 0x08, 0x0C, 0x10, 0x14, 0x18
 ENABLE_BIT, CLEAR_BIT, SNAPSHOT_BIT = 0, 1, 2
@@ -47,13 +48,13 @@ class Register:
     doc: str
     reset: int = 0
     least: int = 0
-    """The accessor refuses less; the hardware need not make sense of it."""
+    """Least value; the accessor refuses less, for which the hardware is undefined."""
     most: int | None = None
-    """The accessor refuses more; None: all bits set."""
+    """Greatest value, which the accessor enforces; None: all bits set."""
 
     @property
     def words(self) -> int:
-        """32-bit words it takes. A counter takes two at any width."""
+        """Number of its 32-bit words; a counter has two at any width."""
         return 2 if self.width > 32 or self.access == "counter" else 1
 
     @property
@@ -75,7 +76,7 @@ class RegisterMap:
     version: int
     summary: str
     caps: str
-    """What CAPS tells."""
+    """Meaning of CAPS."""
     registers: tuple[Register, ...]
 
     def __post_init__(self) -> None:
@@ -111,7 +112,7 @@ class RegisterMap:
 
 
 def placed(*registers: tuple[str, int, Access, str, str] | Register) -> tuple[Register, ...]:
-    """Registers in the order given, one after the other; (name, width, access, unit, doc) each."""
+    """Registers with consecutive offsets, each from (name, width, access, unit, doc)."""
     places = {"configuration": CONFIGURATION, "counters": COUNTERS}
     result = []
     for entry in registers:

@@ -1,4 +1,4 @@
-"""Which files are made from the register maps, and their text."""
+"""List of the files that are made from the register maps, and their text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = FIRMWARE.parent / "docs" / "registers.md"
 
 
 def generated() -> dict[Path, str]:
-    """Text by path."""
+    """Texts of the generated files, by path."""
     folder = FIRMWARE / "rtl" / "registers"
     decodes = {folder / f"{map_.module}_registers.v": verilog(map_) for map_ in MAPS}
     return {**decodes, PAGE: page()}

@@ -1,4 +1,4 @@
-"""docs/registers.md: the register maps as tables."""
+"""Markdown page docs/registers.md: the register maps as tables."""
 
 from __future__ import annotations
 

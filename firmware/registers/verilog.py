@@ -1,4 +1,4 @@
-"""The Verilog decode of a register map: an AXI-Lite slave with a port per register."""
+"""Generator of the Verilog decoder of a register map: an AXI-Lite slave, a port per register."""
 
 from __future__ import annotations
 

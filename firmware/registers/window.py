@@ -1,4 +1,4 @@
-"""The host's side of a register window, over any bus with 32-bit accesses."""
+"""Host side of a register window, over any bus with 32-bit accesses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HALF = 0xFFFF_FFFF
 
 
 class Bus(Protocol):
-    """What carries an access: a mapped device, a simulation."""
+    """Bus of register accesses: a mapped device, a simulation."""
 
     def read(self, address: int) -> int:
         """The 32-bit word at an address."""
@@ -22,13 +22,13 @@ class Bus(Protocol):
 
 
 class WindowError(RuntimeError):
-    """The hardware is not what it should be, or did not take what was set."""
+    """The hardware is another one than expected, or did not keep a value."""
 
 
 class Window:
     """One instance's registers by name.
 
-    Raises WindowError when the module at `base` is another one or another version.
+    Raises WindowError when the module or its version at `base` differs.
     """
 
     def __init__(self, bus: Bus, base: int, map_: RegisterMap) -> None:
@@ -52,7 +52,7 @@ class Window:
     def set(self, name: str, value: int) -> None:
         """Set a register and read it back.
 
-        Raises BadInput for a value that the register may not hold, WindowError when it is not kept.
+        Raises BadInput for a value that the register may not hold, WindowError for one not kept.
         """
         register = self.map[name]
         if not register.writable:
@@ -70,20 +70,20 @@ class Window:
             )
 
     def control(self, enable: bool, *, clear: bool = False, snapshot: bool = False) -> None:
-        """Write CONTROL and verify that the module is enabled or not, as told."""
+        """Write CONTROL and verify the module's enable bit."""
         word = enable << at.ENABLE_BIT | clear << at.CLEAR_BIT | snapshot << at.SNAPSHOT_BIT
         self.bus.write(self.base + at.CONTROL, word)
         self._enabled = enable
         self._verify(word)
 
     def _verify(self, word: int) -> None:
-        """CONTROL, written as `word`, is enabled as told; a card that is gone reads all ones."""
+        """Verify the enable bit after CONTROL was written as `word`; a lost card reads all ones."""
         kept = self.bus.read(self.base + at.CONTROL)
         if kept != word & 1 << at.ENABLE_BIT:
             raise WindowError(f"{self.map.module}: CONTROL reads {kept:#x} after {word:#x}")
 
     def hold(self) -> None:
-        """Latch all counters together, in one access where it is known whether it is enabled."""
+        """Latch all counters together, in one access if the enable bit is cached."""
         if self._enabled is None:
             self._enabled = bool(self.bus.read(self.base + at.CONTROL) >> at.ENABLE_BIT & 1)
         self.bus.write(self.base + at.CONTROL, self._snapshot)
@@ -98,7 +98,7 @@ class Window:
         return bool(self._enabled) << at.ENABLE_BIT | 1 << at.SNAPSHOT_BIT
 
     def held(self) -> dict[str, int]:
-        """All counters as they were at the last `hold`, which is verified here: it has no time."""
+        """All counters as of the last `hold`, which is verified here to keep `hold` short."""
         self._verify(self._snapshot)
         return {r.name: self.get(r.name) for r in self.map.registers if r.access == "counter"}
 

@@ -9,8 +9,8 @@
 // kept. `leave_valid`: a frame starts to leave, with its length and the octets that stay. When both
 // come in one clock the arrival was first. Frames have up to 65 535 octets.
 //
-// Descriptors are used in turn, from 0 on, by the frames that are kept: whoever counts those knows
-// where each lies, and reads of any what `look_at` said a clock ago. With LATE, for so many frames
+// Descriptors are used in turn, from 0 on, by the frames that are kept: a counter of these gives the
+// index of each, and `look_at` selects the descriptor that is read a clock later. With LATE, for so many frames
 // that are kept after it has left as well: as many fewer descriptors are given out.
 `default_nettype none
 

@@ -19,7 +19,7 @@ module lfsr32 (
         if (rst)
             value <= 32'd1;
         else if (load)
-            // never cond_then: who seeds it never says 0 (`seed_for`); a bench does
+            // never cond_then: the driver never seeds it with 0 (`seed_for`); a bench does
             value <= seed == 32'd0 ? 32'd1 : seed;
         else if (draw)
             value <= next;

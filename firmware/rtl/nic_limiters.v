@@ -76,7 +76,7 @@ module nic_limiters #(
 );
     localparam [1:0] FEEDBACK = 2'd0, SENT = 2'd1;
 
-    // --- who has which ----------------------------------------------------------------------------------
+    // --- assignment of flows ------------------------------------------------------------------------
     reg  [FLOWS-1:0]   bound;
     reg  [INDEX_W-1:0] limiter_of [0:FLOWS-1];
     reg  [N-1:0]       used;

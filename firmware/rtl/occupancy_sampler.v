@@ -1,13 +1,13 @@
-// Whose source is told when a congestion point samples by occupancy at random (plugins/qcn_cp.py;
-// IBM's input-buffered QCN, section VI): the source of a frame that stands in the queue, the likelier
-// the more units of the queue's memory it occupies.
+// Selects the notified source when a congestion point samples by occupancy (plugins/qcn_cp.py; IBM's
+// input-buffered QCN, section VI): the source of a random frame in the queue, weighted by the units of
+// the queue's memory that it occupies.
 //
-// Frames come and leave as events, in their order; of one event the frame that comes was first. A
-// frame that comes is looked at by the congestion point, which takes it in the same clock; when that
-// tells somebody, one of the frames that stand there is drawn; then the frame that came takes its
-// units, if it is kept (orchestrator/engine/node/buffer.py). No event is taken meanwhile. Frames are
-// known by the slot of their descriptor. A frame for which there are not enough units is not drawn:
-// with a unit per 256 octets of the queue and one per frame there always are.
+// Frames come and leave as events, in their order; of one event the arrival was first. The
+// congestion point processes an arriving frame in the same clock; when it notifies a source, one of the
+// queued frames is drawn; then the arrived frame takes its units, if it is enqueued
+// (orchestrator/engine/node/buffer.py). No event is taken meanwhile. Frames are identified by the slot
+// of their descriptor. A frame for which there are not enough units is not drawn: with a unit per 256
+// octets of the queue and one per frame there always are.
 `default_nettype none
 
 module occupancy_sampler #(
@@ -33,7 +33,7 @@ module occupancy_sampler #(
     input  wire [SLOT_W-1:0] event_left,
 
     input  wire              cp_ready,        // of the congestion point, a clock after it took a frame
-    input  wire              cp_message,      // before it is ready: somebody is told
+    input  wire              cp_message,      // before it is ready: a source is notified
 
     output wire              found_valid,     // one clock: whom
     output wire              found_none,      // nothing stood there

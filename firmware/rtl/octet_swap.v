@@ -1,6 +1,6 @@
 // The octets of a field in the other order: the wire's (first octet in the top bits, as a field is
-// written) to a stream's (first octet in bits 7:0), or back. Wires only: without `wanted` nobody looks
-// at the output, which costs no gate and spares a simulation the work.
+// written) to a stream's (first octet in bits 7:0), or back. Wires only: without `wanted` the
+// output is unused, which costs no gate and saves work in simulation.
 `default_nettype none
 
 module octet_swap #(

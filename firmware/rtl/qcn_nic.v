@@ -1,8 +1,8 @@
 // A QCN NIC with one port (orchestrator/engine/node/nic.py): packet generators and the host's own stream,
 // LIMITERS reaction points that slow the flows down which messages name, PAUSE obeyed.
 //
-// What the host sends waits in a queue of its own; its flow is told by the source address, which is
-// compared with those of the flow sources, and so is limited like theirs. Generators and host take
+// What the host sends waits in a queue of its own; its flow is found by the source address, which is
+// compared with those of the flow sources, so that it is limited like theirs. Generators and host take
 // turns. What comes in is watched for messages and PAUSE and passed on to the host as it is. While
 // not enabled the NIC passes the host's frames both ways and does nothing else. `tuser` goes with a
 // frame: from the host to the wire (zeros with what is made here), from the wire to the host, where
@@ -262,7 +262,7 @@ module qcn_nic #(
         .offset(cnm_offset), .delta(cnm_delta), .priority_code(cnm_priority),
         .inner(cnm_inner), .msdu_length(cnm_msdu)
     );
-    reg  [30:0]       messages [0:63];        // ours, address, feedback
+    reg  [30:0]       messages [0:63];        // own flag, address, feedback
     reg  [6:0]        message_in, message_out;
     wire              message_room = message_in - message_out != 7'd64;
     wire              message_ours;
@@ -358,7 +358,7 @@ module qcn_nic #(
     wire [31:0]       host_in_queue, host_out_queue, host_octets;
     wire [15:0]       host_look_length;
     wire [24:0]       host_look_stamp;
-    wire [24:0]       host_stamp;             // an address of ours, its index
+    wire [24:0]       host_stamp;             // own flag, address index
     wire [DATA_W-1:0] h_tdata;
     wire [KEEP_W-1:0] h_tkeep;
     wire              h_tvalid, h_tlast, host_found, host_finding, host_done;

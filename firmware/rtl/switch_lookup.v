@@ -64,7 +64,7 @@ module switch_lookup #(
             kept[8*octet +: 8] = s_tkeep[octet] ? s_tdata[8*octet +: 8] : 8'd0;
 
     /* verilator lint_off UNUSEDSIGNAL */
-    reg [WORDS*DATA_W-1:0] header;            // beyond octet 24 nobody looks
+    reg [WORDS*DATA_W-1:0] header;            // octets beyond 24 are not read
     /* verilator lint_on UNUSEDSIGNAL */
     reg [COUNT_W-1:0]      word;
     reg                    gathered;

@@ -66,7 +66,7 @@ module switch_port #(
     input  wire               header_done,
     input  wire [671:0]       header,
 
-    // what this port hears
+    // received stream
     input  wire [DATA_W-1:0]  rx_tdata,
     input  wire [KEEP_W-1:0]  rx_tkeep,
     input  wire               rx_tvalid,

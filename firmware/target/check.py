@@ -1,4 +1,4 @@
-"""What the gateware lacks of what a plan asks for: refused before the run, by name."""
+"""Check of a plan against the gateware: refuses before the run, by name, what it lacks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ PREFIX = f"target {TARGET}: "
 SIMULATED = "simulated"
 IN_VERILOG = frozenset({Capability.VERILOG})
 SHOWN = 4
-"""So many places that lack the same are named."""
+"""Most locations named for the same lack."""
 UNCOUNTED = frozenset({"times_emptied"})
-"""Quantities that no register of the gateware holds."""
+"""Quantities that no register of the gateware counts."""
 
 
 def on_gateware(plan: Plan) -> list[str]:
-    """The nodes that are gateware: all NICs and switches that do not say otherwise.
+    """Nodes on gateware: all NICs and switches without another target.
 
-    Sinks count frames, which is the work of a host: they always live beside the gateware.
+    Sinks count frames, which is a host's work: they are always compiled nodes.
     """
     return [name for name, node in plan.nodes.items() if _is_gateware(node)]
 
@@ -35,7 +35,7 @@ def _is_gateware(node: Node) -> bool:
 def check(
     resolved: ResolvedPlan, installed: Iterable[Target], more: Iterable[Refused] = ()
 ) -> None:
-    """Raises Refused for all that gateware cannot do, and for what else the caller has found."""
+    """Raises Refused for all lacks of the gateware, and for those that the caller adds."""
     reasons = list({str(lack): lack for lack in (*lacks(resolved, installed), *more)}.values())
     if len(reasons) == 1:
         raise reasons[0]
@@ -51,13 +51,13 @@ def check(
 
 
 def _some(names: list[str]) -> str:
-    """The first of them, and how many more; a fabric has thousands."""
+    """The first ones, and the number of the others; a fabric has thousands."""
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refused]:
-    """Everything that gateware cannot do of a plan."""
+    """Refusals for all requirements of a plan that the gateware lacks."""
     plan = resolved.plan
     mine = on_gateware(plan)
     for name, node in plan.nodes.items():
@@ -97,7 +97,7 @@ def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refus
 
 
 def _owner(plan: Plan, kind: str, holder: str) -> set[str]:
-    """The nodes that a use of a plugin is at work in."""
+    """Nodes in which a use of a plugin runs."""
     if kind == "delay_line":
         return set(plan.links[holder].ends)
     if kind == "traffic":
@@ -109,12 +109,12 @@ KNOWN = {
     "nic": {"reaction_points", "reaction_point", "limiter", "host_queue"},
     "switch": {"service_rate", "buffer", "congestion_point", "pause", "ports", "forwarding"},
 }
-"""What a node in gateware follows of its table; `_node` speaks of some others in its own words."""
+"""Keys of a node's table that gateware supports; `_node` checks some others separately."""
 SPOKEN_OF = {"kind", "target", "inputs", "host_queues", "reaction_time"}
 
 
 def _whole(plan: Plan) -> Iterator[Refused]:
-    """What plans can have that no gateware knows."""
+    """Refusals for features of a plan that no gateware has."""
     if plan.groups:
         yield refused("the plan", "it sends no multicast frames", "Leave `groups` out.")
     if plan.programs:
@@ -156,7 +156,7 @@ def _node(plan: Plan, name: str) -> Iterator[Refused]:
 
 
 def _several_ports(plan: Plan, name: str, node: Nic) -> Iterator[Refused]:
-    """Each port of a NIC is a block of its own, with limiters of its own for its flows."""
+    """Refusals for a NIC of several ports: each is a block with its own limiters."""
     flows = [flow for flow in plan.flows() if flow.node == name]
     for entry in sorted({flow.entry for flow in flows if plan.traffic[flow.entry].via is None}):
         yield refused(
@@ -185,7 +185,7 @@ def _congestion_point(holder: str, params: dict[str, object]) -> Iterator[Refuse
 
 
 def _changes(resolved: ResolvedPlan, mine: list[str]) -> Iterator[Refused]:
-    """Which frame lies where is known of a queue that began empty alone."""
+    """Refusals for changes: the occupancy of a queue is known only if it began empty."""
     for action in resolved.actions:
         if action.kind != "congestion_point" or "sampling" not in action.values:
             continue

@@ -1,9 +1,9 @@
-"""Gateware and the nodes beside it, in one virtual time.
+"""Co-simulation of gateware and compiled nodes in one virtual time.
 
-The nodes beside the gateware go first, by no more than a frame from the gateware is on its way at
-least: all that reaches them by then is known. The gateware follows, with all that they have sent
-it. Where they send it nothing (sinks, NICs that no flow is of), the gateware goes first, as far as
-it likes.
+Conservative synchronisation: the compiled nodes advance first, by at most the least delay of a
+frame from the gateware (lookahead), so that all their input is known. The gateware follows with the
+frames that they sent. Where they send nothing (sinks, NICs without flows), the gateware advances
+first, without a bound.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from orchestrator.engine.records import NONE
 from orchestrator.plan import Nic, Plan, Sink
 
 STRIDE_PS = 200_000_000
-"""The gateware's lead where nothing comes back to it: its frames are handed over that often."""
+"""The gateware's lead where no frame returns to it: interval of the frame exchange."""
 
 
 def silent(plan: Plan, name: str) -> bool:
-    """Whether a node sends nothing, whatever comes in: a sink, a NIC that no flow is of."""
+    """Return whether a node never sends: a sink, a NIC without flows."""
     node = plan.nodes[name]
     if not isinstance(node, Nic):
         return isinstance(node, Sink)
@@ -31,7 +31,7 @@ def silent(plan: Plan, name: str) -> bool:
 
 
 class Cosim:
-    """Virtual time of a run. `beside` is the world of the other nodes; None: there are none."""
+    """Virtual time of a run. `beside`: the world of the compiled nodes; None without any."""
 
     def __init__(self, rig: Rig, gate: Assembly, beside: Assembly | None, ports: list[str]) -> None:
         self.rig, self.fabric, self.gate, self.beside = rig, rig.fabric, gate, beside
@@ -54,7 +54,7 @@ class Cosim:
         self._beside_at = 0
 
     def run(self, until: int, *, accesses: bool = False) -> None:
-        """Go on to a time (ps), or until register accesses are answered."""
+        """Advance to a time (ps), or until register accesses end."""
         while self.time < until or accesses:
             goal = min(self.time + self._quantum, until) if not accesses else self._goal()
             if self._talks:
@@ -75,16 +75,16 @@ class Cosim:
 
     @property
     def foreign(self) -> int:
-        """Frames from the gateware that nobody beside it understood."""
+        """Frames from the gateware that the compiled nodes could not decode."""
         return int(self._exchange.foreign[0])
 
     def catch_up(self, until: int) -> None:
-        """Let the nodes beside come up to where the gateware is, at most to `until`."""
+        """Advance the compiled nodes to the gateware's time, at most to `until`."""
         if not self._talks:
             self._let_others(until)
 
     def _collect(self) -> None:
-        """Frames that the gateware has put on wires."""
+        """Pass on frames that the gateware transmitted."""
         while True:
             taken = self.fabric.take()
             for k in range(taken.count):
@@ -98,7 +98,7 @@ class Cosim:
                 return
 
     def _let_others(self, until: int) -> None:
-        """The nodes beside go on to `until`; what they send is handed to the gateware."""
+        """Advance the compiled nodes to `until`, and pass their frames to the gateware."""
         self._beside_at = until
         if self.beside is None:
             return

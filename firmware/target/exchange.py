@@ -1,7 +1,7 @@
-"""The nodes beside the gateware, in compiled code: events in time order, frames in and out.
+"""Frame exchange between the gateware and the compiled nodes, in order of time.
 
-Frames that come from the gateware are taken in at the instant they are due, between the events of
-the nodes; frames for it are handed over as octets with the instant at which they arrive.
+Frames from the gateware are injected at their due times, between the events of the nodes; frames
+for it are exported as octets with their arrival times.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from orchestrator.engine.records import DATA, NONE
 from orchestrator.engine.stepping import count_latency, give_back, keep, receive, step, take
 
 KNOWN = 128
-"""Octets of a frame that are handed over; zeros follow."""
+"""Octets of a frame that are exchanged; zeros follow."""
 ROOM = 4096
 
 
 class Exchange(NamedTuple):
-    """Frames on their way out of a world, and where its wires lead."""
+    """Outgoing frames of a world, and the peers of its wires."""
 
     peers: np.ndarray  # int64[wires]: the port at the other end when it is of this world, or NONE
     senders: np.ndarray  # int64[wires]: the port that sends
@@ -29,7 +29,7 @@ class Exchange(NamedTuple):
     due: np.ndarray  # int64[ROOM]: when they are at its end,
     lengths: np.ndarray  # int64[ROOM]
     octets: np.ndarray  # uint8[ROOM, KNOWN]
-    foreign: np.ndarray  # int64[1]: frames that nobody understood
+    foreign: np.ndarray  # int64[1]: frames that could not be decoded
 
 
 def new_exchange(peers: list[int], senders: list[int]) -> Exchange:
@@ -47,7 +47,7 @@ def new_exchange(peers: list[int], senders: list[int]) -> Exchange:
 
 @compiled
 def watch(w, port, frame, due, outgoing, octets):  # type: ignore[no-untyped-def]
-    """Capture a frame at a port, where that is asked for."""
+    """Capture a frame at a port, if the port is captured."""
     slot = w.captured[port]
     if slot != NONE:
         keep(w, slot, frame, due, outgoing, octets)
@@ -55,7 +55,7 @@ def watch(w, port, frame, due, outgoing, octets):  # type: ignore[no-untyped-def
 
 @compiled
 def take_in(w, exchange, port, octets, length, due):  # type: ignore[no-untyped-def]
-    """A frame from the gateware reaches a port of this world."""
+    """Deliver a frame from the gateware to a port of this world."""
     index = take(w)
     if index == NONE:
         return
@@ -70,7 +70,7 @@ def take_in(w, exchange, port, octets, length, due):  # type: ignore[no-untyped-
 
 @compiled
 def hand_out(w, exchange, count, due):  # type: ignore[no-untyped-def]
-    """Empty the outbox: within this world at once, else among the frames out; their number."""
+    """Empty the outbox: deliver within this world, else export; returns the number exported."""
     for wire in range(exchange.peers.size):
         for position in range(w.outbox_count[wire]):
             index = w.outbox[wire, position]
@@ -98,7 +98,7 @@ def hand_out(w, exchange, count, due):  # type: ignore[no-untyped-def]
 
 @compiled
 def advance(w, exchange, ports, due, lengths, octets, until):  # type: ignore[no-untyped-def]
-    """Carry out what is due before `until`, frames from the gateware (in time order) included.
+    """Execute events before `until`, with frames from the gateware (in time order).
 
     Returns how many frames go to the gateware.
     """
@@ -122,7 +122,7 @@ def advance(w, exchange, ports, due, lengths, octets, until):  # type: ignore[no
 
 @compiled
 def overhear(w, sender, receiver, octets, length, due):  # type: ignore[no-untyped-def]
-    """A frame between two nodes of gateware: captured, and counted where it was sent to."""
+    """Capture a frame between two gateware nodes, and count it at its receiver."""
     frame = w.frames[w.frames.size - 1]
     if sender != NONE:
         slot = w.captured[sender]

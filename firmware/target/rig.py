@@ -1,4 +1,4 @@
-"""Builds the nodes of a plan as models and joins them by its links."""
+"""Network of Verilated models: builds the nodes of a plan and joins them by its links."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WORD = 8
 PERIODS = (8_000, 4_000, 2_000, 1_000, 500, 250)
 """ps of a clock: 125 MHz, that of NetFPGA-QCN, or as much as the links of a node need."""
 SHARE = 0.8
-"""Of the bandwidth inside a node that its links may use together: frames do not fill whole words,
-and a clock is idle between two."""
+"""Share of a node's internal bandwidth that its links may use together: frames do not fill the last
+word, and a clock is idle between two frames."""
 TAKE_CLOCKS = 32
-"""Clocks from a free transmitter to the next frame's first word; the transmitter holds so much."""
+"""Clocks from a free transmitter to the next frame's first word, buffered by the transmitter."""
 ROUTE_BITS = 8
 LEAST_UNITS = 16
-"""Units of a queue that is sampled by occupancy, at least (culprit_array.v)."""
+"""Least cells of a queue that is sampled by occupancy (culprit_array.v)."""
 
 
 def _power(least: int) -> int:
@@ -37,7 +37,7 @@ def _power(least: int) -> int:
 
 
 def too_fast(resolved: ResolvedPlan, nodes: list[str]) -> list[Refused]:
-    """The nodes whose links are too fast for every clock, each with its reason."""
+    """Refusals for nodes whose links are too fast for every clock."""
     found = []
     for node in nodes:
         try:
@@ -73,7 +73,7 @@ def period_of(resolved: ResolvedPlan, nodes: list[str]) -> int:
 
 
 def model_of(resolved: ResolvedPlan, records: Records, part: Part, period: int) -> Model:
-    """The model that a part of a node needs, its sizes rounded up so that few are built."""
+    """Model for a block of a node, its sizes rounded up so that few models are built."""
     clock = ("CLK_HZ", 10**12 // period)
     if isinstance(resolved.plan.nodes[part.node], NicNode):
         flows, world = part.flows, records.world
@@ -127,7 +127,7 @@ class Rig:
         cores: int = 1,
         counts: bool = False,
     ) -> None:
-        """`counts`: the models count how often each line of theirs is reached."""
+        """`counts`: the models count the executions of each line."""
         self.records = Records(gate)
         self.period = period_of(resolved, nodes)
         self.parts = {part.name: part for node in nodes for part in self.records.parts(node)}
@@ -183,7 +183,7 @@ class Rig:
         return found
 
     def attach(self, advance) -> None:  # type: ignore[no-untyped-def]
-        """Find the windows of all models; `advance` clocks them until registers are answered."""
+        """Find the windows of all models; `advance` clocks them until register accesses end."""
         plan = self.records.plan
         for name, number in self.numbers.items():
             bus, part = self.fabric.bus(number, advance), self.parts[name]
@@ -194,7 +194,7 @@ class Rig:
                 self.drivers.append(Switch(name, self.records, bus, found))
 
     def apply(self) -> None:
-        """Carry what the timeline has changed to nodes and links."""
+        """Write the timeline's changes to nodes and links."""
         for driver in self.drivers:
             driver.apply()
         for link in self.links:
@@ -203,7 +203,7 @@ class Rig:
                 self.fabric.set_link(link.number, int(row.rate), int(row.delay), bool(row.up))
 
     def hold(self) -> None:
-        """Latch all counters at one instant, but for the clocks of the accesses themselves."""
+        """Latch all counters at one instant, apart from the clocks of the accesses."""
         for link in self.links:
             if link.sender_is_model:
                 row = self.records.world.ports[link.sender]
@@ -212,6 +212,6 @@ class Rig:
             driver.hold()
 
     def read(self) -> None:
-        """Read everything that is sampled into the rows, counters as they were held."""
+        """Read all sampled registers into the rows, latched counters included."""
         for driver in self.drivers:
             driver.read()

@@ -1,4 +1,4 @@
-"""What a plan asks for of gateware over time: changes, marks and samples, in their order."""
+"""Player of a plan's timeline on gateware: changes, marks and samples in their order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ STEPS, SAMPLES = "steps", "samples"
 
 
 class Registers(Protocol):
-    """The registers of all nodes: counters latched, all read into the rows of the world, or set
-    from them."""
+    """Registers of all nodes: latch counters, read into the rows of the world, write from them."""
 
     def hold(self) -> None: ...
 
@@ -23,9 +22,9 @@ class Registers(Protocol):
 
 
 def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], None]) -> None:
-    """All commands and samples of the plan, in time order, as the node core's engine has them.
+    """Play all commands and samples of the plan in time order, as the engine does.
 
-    `wait` is called before each with its time (ps) and its kind, and returns when it has come.
+    `wait` is called before each with its time (ps) and kind, and returns at that time.
     """
     from orchestrator.engine.records import MARK, SERVE
     from orchestrator.engine.stepping import carry_out, take_row
@@ -54,16 +53,15 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
             nodes.read()
             carry_out(world, now)
         elif world.commands[clock.command].action == SERVE:
-            clock.command += 1  # gateware looks for itself what it may send
+            clock.command += 1  # gateware schedules its own departures
         else:
             carry_out(world, now)
             nodes.apply()
 
 
 def _marks_last(gate: Assembly) -> None:
-    """Of commands of one instant those come first that change anything: registers are read for a
-    mark one after the other, which takes some tens of microseconds. Counters are those of the
-    instant all the same: they were latched before."""
+    """Order commands of one instant with changes first: reading the registers for a mark takes some
+    tens of microseconds. The counters are still those of the instant: they were latched before."""
     from orchestrator.engine.records import MARK
 
     commands = gate.world.commands

@@ -1,1 +1,1 @@
-"""The live side of a run: what it tells while it goes on, and commands that change it."""
+"""Live side of a run: reports its progress to watchers and applies their commands."""

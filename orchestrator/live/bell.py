@@ -1,7 +1,7 @@
-"""Wakes a thread that waits at its sockets, from any other thread.
+"""Waker: interrupts a thread's wait on its sockets from any other thread.
 
-A thread that looks now and then whether there is something to do is woken for nothing most of the
-time, and each time it takes a core from whoever has it.
+Polling would wake the thread for nothing most of the time, and each wake-up takes a core from the
+thread that has it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import zmq
 
 
 class Bell:
-    """Something to wait at beside the zmq socket `at`."""
+    """Wait object for the zmq socket `at` and for calls of `ring`."""
 
     def __init__(self, at: Any) -> None:
         self._near, self._far = socket.socketpair()
@@ -26,13 +26,13 @@ class Bell:
         self._poller.register(self._near.fileno(), zmq.POLLIN)
 
     def ring(self) -> None:
-        """Wake who waits, or have it not wait next time. After `close` nobody is woken."""
-        with contextlib.suppress(OSError):  # full: it is rung already; or closed
+        """Wake the waiting thread, or let its next wait return at once. No effect after `close`."""
+        with contextlib.suppress(OSError):  # full: a wake-up is pending; or closed
             self._far.send(b"\0")
 
     def wait(self, seconds: float | None) -> bool:
-        """Until the bell is rung or the zmq socket has something; True when it has. None: for
-        ever."""
+        """Wait until `ring` is called or the zmq socket is readable; True when it is readable.
+        None: without a limit."""
         ready = dict(self._poller.poll(None if seconds is None else int(seconds * 1000)))
         with contextlib.suppress(BlockingIOError):
             while self._near.recv(4096):
@@ -40,6 +40,6 @@ class Bell:
         return self._at in ready
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the descriptors."""
         self._near.close()
         self._far.close()

@@ -1,6 +1,6 @@
-"""Frames that a run has captured so far, near an instant: a few, read while the loop goes on.
+"""Captured frames near an instant, read while the run's loop goes on.
 
-They lie in the memory of the run and are copied from there; whoever asked decodes them.
+They are copied from the memory of the run; the caller decodes them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.live.protocol import Captured
 def captured_near(assemblies: Sequence[Assembly], time_ps: int, most: int) -> list[Captured]:
     """The `most` frames nearest to a time (ps) at all ports that are captured, in order of time.
 
-    The loop counts a frame before it has written all of it, so that the last one of each port is
+    The loop counts a frame before it has written all of it, so the last frame of each port is
     left out.
     """
     found = []

@@ -1,9 +1,9 @@
-"""Live changes: a step of the timeline that is made while the plan runs, the same way everywhere.
+"""Live changes: timeline steps that are added while the plan runs, the same on every target.
 
-A step is given an instant that lies ahead; it is checked as a step of the plan at that instant,
-and against the room that the worlds were given; what it writes is put where the loops come past
-it; with that the plan has one step more. What differs from target to target is the `Reach`: from
-when on a change can act there, and how it gets into the worlds.
+A step is scheduled at an instant ahead of the run. It is checked as a step of the plan at that
+instant, and against the capacity of the worlds; its writes are placed where the loops execute them;
+then the plan has one step more. Targets differ in their `Reach`: the earliest instant at which a
+change can act, and the way in which it is written into the worlds.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ Result = TypeVar("Result")
 
 
 class NotMade(Exception):
-    """A change that the plan would allow and that is not made here, and why."""
+    """Refusal, with its reason, of a change that the plan would allow."""
 
 
 class TooLate(Exception):
-    """A change that did not come in time for its instant, and to whom."""
+    """A change was written after its instant; the text names the target or machine."""
 
 
 class Changed(NamedTuple):
-    """What a step makes of a plan, and what it does."""
+    """A plan with a further step, and the action of that step."""
 
     resolved: ResolvedPlan
     action: Action
 
 
 class Reach(Protocol):
-    """Where changes go. Asynchronous, for worlds may be on other machines; see `at_once`."""
+    """Writer of changes into worlds. Asynchronous: worlds may be on other machines (`at_once`)."""
 
     @property
     def allowances_ps(self) -> tuple[int, ...]:
-        """How far ahead an instant is chosen; the next one when a change came too late for it."""
+        """Lead times of an instant (ps); the next one is taken after a change came too late."""
 
     async def soonest(self, resolved: ResolvedPlan, step: Step, allowance: int) -> int | None:
         """The first instant (ps), at least `allowance` ahead, at which a change can be made; None
@@ -54,17 +54,17 @@ class Reach(Protocol):
         """The plan with the step. Raises BadInput, or NotMade where it cannot be made here."""
 
     async def write(self, name: str, step: Step, at: int, changed: Changed) -> None:
-        """Have a step carried out at `at` (ps). Raises TooLate; then some of it may have been
-        carried out, and it is written again for a later instant."""
+        """Schedule a step at `at` (ps). Raises TooLate; part of the step may then have been
+        executed, and the caller writes it again for a later instant."""
 
 
 class LiveChanges:
-    """The plan of a run with what is changed in it while it goes on."""
+    """The plan of a run, with the changes that are made during the run."""
 
     def __init__(self, resolved: ResolvedPlan, reach: Reach) -> None:
         self.reach = reach
         self._plans = {"": resolved}
-        """Change -> the plan with it: the last one, and the one before."""
+        """Change -> the plan with that change: of the last two changes."""
 
     @property
     def resolved(self) -> ResolvedPlan:
@@ -72,7 +72,7 @@ class LiveChanges:
         return next(reversed(self._plans.values()))
 
     async def soonest(self, step: Step) -> int:
-        """When a step could be made (ps). Raises BadInput or NotMade when it cannot."""
+        """Earliest instant (ps) for a step. Raises BadInput or NotMade when there is none."""
         at = await self._soonest(step, 0)
         await self.reach.checked(self.resolved, step, at)
         return at
@@ -80,8 +80,8 @@ class LiveChanges:
     async def make_at(self, name: str, step: Step, at: int) -> Changed:
         """Make a step at an instant that was chosen. Raises as `soonest` does, and TooLate.
 
-        The change that was made last, by its name, takes the place of itself: it was too late
-        for others who were to make it.
+        A change with the name of the last one replaces it: that one was too late on another
+        machine.
         """
         before = next(known for known in reversed(self._plans) if known != name)
         changed = await self.reach.checked(self._plans[before], step, at)
@@ -90,7 +90,7 @@ class LiveChanges:
         return changed
 
     async def make(self, step: Step) -> Changed:
-        """Make a step as soon as can be. Raises as `soonest` does."""
+        """Make a step at the earliest instant. Raises as `soonest` does."""
         name = secrets.token_hex(8)
         allowances = self.reach.allowances_ps
         for allowance in allowances:
@@ -121,13 +121,13 @@ def with_step(resolved: ResolvedPlan, step: Step, at: int) -> Changed:
 
 
 def in_one_line(error: BadInput | NotMade) -> str:
-    """Why a change is not made, in one line."""
+    """One-line reason of a refused change."""
     problems = error.problems if isinstance(error, BadInput) else ()
     return "; ".join(str(problem) for problem in problems) or str(error)
 
 
 def at_once(change: Coroutine[Any, Any, Result]) -> Result:
-    """Run to its end what waits for nobody: changes of worlds in this process's own memory."""
+    """Run a coroutine that never suspends, such as a change of worlds in this process's memory."""
     try:
         change.send(None)
     except StopIteration as done:

@@ -1,4 +1,4 @@
-"""A watcher of a run: a thread that keeps the connection and collects what the run tells.
+"""Client of a run's feed: a thread that keeps the connection and collects messages.
 
     client = Client(note.address, note.run)
     client.start()
@@ -6,8 +6,8 @@
     for message in client.take(): ...
     client.close()
 
-When the run falls silent, `silent_s` grows and the connection is tried again by itself; the rows
-that were missed are asked for again.
+While the run sends nothing, `silent_s` grows and the client retries the connection; it requests
+missed rows again.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from orchestrator.live.bell import Bell
 
 BEAT_S = 1.0
 FULL_S = 0.1
-"""Between two looks whether somebody has taken samples, when there are too many of them."""
+"""Interval of checks whether the caller has taken samples, while the buffer is full."""
 MOST_OCTETS = 16 << 20
-"""Of samples that nobody has taken: with more, nothing is read until somebody does."""
+"""Buffered samples; above it the client reads nothing until the caller takes messages."""
 UNREAD = 16
-"""Messages that lie in the socket; the run holds back, or drops, what comes on top of them."""
+"""Messages queued in the socket; the run holds back, or drops, further ones."""
 AGAIN_S = 2.0
-"""A request without an answer is sent again: its number makes that safe."""
+"""Retry interval of a request without an answer: its number makes a retry safe."""
 TRIES = 5
 
 
 class Client(threading.Thread):
-    """See the module. `prepare` is given the socket before it connects: for keys."""
+    """Feed client. `prepare` is called with the socket before it connects, to set keys."""
 
     def __init__(
         self, address: str, run: str = "", prepare: Callable[[Any], None] | None = None
@@ -53,16 +53,16 @@ class Client(threading.Thread):
         self._requests: collections.deque[protocol.Request] = collections.deque()
         self._open: dict[str, tuple[protocol.Request, float, int]] = {}
         self._octets = 0
-        """Of the samples among the messages."""
+        """Octets of the samples among the messages."""
         self._row = self._events = self._lines = 0
         self._answered_s = time.monotonic()
         self._ending = threading.Event()
         self._bell: Bell | None = None
-        """While there is a connection to wait at."""
+        """None while there is no connection."""
 
     @property
     def silent_s(self) -> float:
-        """For how long nothing has come (s)."""
+        """Time since the last message (s)."""
         return time.monotonic() - self._answered_s
 
     def ask(self, request: protocol.Request) -> str:
@@ -73,7 +73,7 @@ class Client(threading.Thread):
         return number
 
     def take(self) -> list[Any]:
-        """What came since the last call, in order."""
+        """Messages received since the last call, in order."""
         with self._lock:
             found = list(self._messages)
             self._messages.clear()
@@ -81,7 +81,7 @@ class Client(threading.Thread):
         return found
 
     def close(self) -> None:
-        """Leave and end."""
+        """Unsubscribe and end the thread."""
         self._ending.set()
         self._ring()
         if self.ident is not None:
@@ -111,7 +111,7 @@ class Client(threading.Thread):
                     said = now
                 self._ask(socket, now)
                 if self._octets > MOST_OCTETS:
-                    self._answered_s = now  # it is we who are silent
+                    self._answered_s = now  # the client itself pauses
                     self._ending.wait(FULL_S)
                 elif self._bell.wait(max(said + BEAT_S - now, 0)):
                     self._hear(socket)
@@ -127,7 +127,7 @@ class Client(threading.Thread):
         )
 
     def _send(self, socket: Any, request: protocol.Request) -> None:
-        with contextlib.suppress(zmq.Again):  # nobody there: it is sent again
+        with contextlib.suppress(zmq.Again):  # no peer: a retry follows
             socket.send_multipart(wire.encode(request), zmq.NOBLOCK)
 
     def _ask(self, socket: Any, now: float) -> None:

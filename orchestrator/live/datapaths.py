@@ -1,9 +1,9 @@
-"""What may be asked to carry a run's frames: the values of `tailback run --datapath`."""
+"""Values of `tailback run --datapath`: the sockets that carry a run's frames."""
 
 from __future__ import annotations
 
 PACKET, STAMPED, XDP, AUTO = DATAPATHS = ("packet", "stamped", "xdp", "auto")
-"""AF_PACKET sockets, anywhere; the same, with the kernel's time of arrival beside every frame;
-AF_XDP sockets, or a refusal; AF_XDP where there is such, else packet."""
+"""AF_PACKET sockets; the same with the kernel's receive timestamp of every frame; AF_XDP sockets,
+or a refusal; AF_XDP where available, else AF_PACKET."""
 CALIBRATED = (PACKET, XDP, AUTO)
-"""Those that `tailback calibrate` measures a machine by."""
+"""Data paths that `tailback calibrate` measures."""

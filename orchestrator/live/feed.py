@@ -1,9 +1,9 @@
-"""Serves a session: a thread with one socket, to which watchers connect.
+"""Feed server of a session: a thread with one socket, to which watchers connect.
 
-Nothing here waits for a watcher, and nothing in the run waits for this thread: it is rung for when
-there is news or, where nobody rings for samples, looks at their memory now and then. A watcher that
-does not keep up gets larger batches, and when it takes nothing for a second the rows of that time
-are dropped for it, and counted.
+The thread waits for no watcher, and nothing in the run waits for the thread: it is woken when there
+is news, and polls the memory of samples of a target that does not wake it. A slow watcher gets
+larger batches; when it takes nothing for 1 s, the rows of that time are dropped for this watcher,
+and counted.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from orchestrator.live.bell import Bell
 from orchestrator.live.session import Session
 
 LOOK_S = 0.03
-"""Between two looks at the samples while somebody watches, and at a watcher that lags."""
+"""Poll interval of the samples while there is a watcher, and of a watcher that lags."""
 BEAT_S = 1.0
 SILENT_S = 10.0
-"""A watcher that says nothing for so long is gone."""
+"""A watcher that sends nothing for so long is removed."""
 PATIENCE_S = 1.0
 BATCH_OCTETS = 1 << 20
-"""Of one batch of samples."""
+"""Largest batch of samples."""
 WAITING = 16
 """Messages that may lie in a watcher's queue."""
 GOODBYE_MS = 500
@@ -44,23 +44,23 @@ class Watcher:
 
     identity: bytes
     seen_s: float
-    """When it last said something (monotonic s)."""
+    """Time of the last request (monotonic s)."""
     row: int = 0
     events: int = 0
     lines: int = 0
     plan: int = -1
     dropped: int = 0
     moved: float = 0.0
-    """When it last took something."""
+    """Time of the last message that it took (monotonic s)."""
     judged: bool = False
     state: protocol.RunState | None = None
     told: float = 0.0
 
 
 class Feed(threading.Thread):
-    """See the module. Start it, and `close` it when the run is over.
+    """Feed server thread. Start it, and `close` it when the run is over.
 
-    `secure` is given the context and the socket before it is bound: for keys.
+    `secure` is called with the context and the socket before it is bound, to set keys.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Feed(threading.Thread):
         session.ring = self._bell.ring
 
     def close(self) -> None:
-        """Tell everybody how it ended, then end."""
+        """Send the final messages to all watchers, then end."""
         self._ending.set()
         self._bell.ring()
         self.join()
@@ -122,26 +122,26 @@ class Feed(threading.Thread):
                 request = wire.asked(frames)
             except wire.NotUnderstood as error:
                 text = str(error)[:1000]
-                told = protocol.Answer(run=self.session.run, request="", done=False, text=text)
-                self._send(identity, told)
+                refused = protocol.Answer(run=self.session.run, request="", done=False, text=text)
+                self._send(identity, refused)
                 continue
             if (refusal := self.refusal(parts[-1], request)) is not None:
                 self.watchers.pop(identity, None)
                 number = getattr(request, "request", "")
-                told = protocol.Answer(
+                refused = protocol.Answer(
                     run=self.session.run, request=number, done=False, text=refusal
                 )
-                self._send(identity, told)
+                self._send(identity, refused)
             elif request.run in ("", self.session.run):
                 self._asked(identity, request)
 
     def refusal(self, frame: zmq.Frame, request: protocol.Request) -> str | None:
-        """Why whoever sent a frame may not ask for this; None: it may. On one machine the socket's
-        folder lets in its owner alone, who may ask for anything."""
+        """Reason to refuse a peer's request; None: allowed. On one machine the socket's folder
+        admits its owner alone, whose requests are all allowed."""
         return None
 
     def drop_revoked(self) -> None:
-        """Called with all news and every second while somebody watches. Here nobody has a key."""
+        """Remove watchers with a revoked key: none here. Called with all news and every second."""
 
     def _asked(self, identity: bytes, request: protocol.Request) -> None:
         now = time.monotonic()
@@ -170,7 +170,7 @@ class Feed(threading.Thread):
         self._bell.ring()
 
     def _tell_all(self) -> bool:
-        """Send what is new; True while somebody has not got everything."""
+        """Send all news; True while a watcher lags."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self._send(*self._answers.get_nowait())
@@ -182,7 +182,7 @@ class Feed(threading.Thread):
         return any(behind)
 
     def _tell(self, watcher: Watcher, now: float) -> bool:
-        """One watcher's share; True when it has not got everything."""
+        """Send one watcher its news; True when it lags."""
         for message in self._news(watcher, now):
             if not self._send(watcher.identity, message):
                 if now - watcher.moved > PATIENCE_S:
@@ -237,7 +237,7 @@ class Feed(threading.Thread):
             watcher.judged = True
 
     def _send(self, identity: bytes, message: protocol.Message) -> bool:
-        """False when its queue is full, or it is gone."""
+        """Send without waiting; False when the watcher's queue is full, or the watcher is gone."""
         try:
             self._socket.send_multipart([identity, *wire.encode(message)], zmq.NOBLOCK)
         except zmq.Again:
@@ -254,11 +254,11 @@ class Feed(threading.Thread):
 def served(session: Session) -> Iterator[str | None]:
     """Serve a session on this machine as long as the block lasts, and note where.
 
-    Gives the address; None when there is no private folder, and then nobody can watch (what starts
-    a run says so: `places.lack`).
+    Gives the address; None without a private folder: then the run cannot be watched (the caller
+    reports `places.lack`).
     """
     path = places.folder()
-    places.runs()  # removes what dead ones left
+    places.runs()  # removes the notes of dead processes
     address = None if path is None else places.address_in(path, session.run)
     if path is None or address is None:
         yield None
@@ -285,7 +285,7 @@ def served(session: Session) -> Iterator[str | None]:
 
 
 def _interrupt() -> None:
-    """As Ctrl-C does: the main thread leaves everything open in good order."""
+    """Interrupt the main thread as Ctrl-C does, so that it closes what is open."""
     main = threading.main_thread().ident
     if main is not None and hasattr(signal, "pthread_kill"):
         signal.pthread_kill(main, signal.SIGINT)

@@ -1,7 +1,7 @@
-"""A simulated run that is watched: its pace, and orders between two stretches of its loop.
+"""Paced loop of a simulated run that is watched: pace, and orders between two stretches.
 
-A change is a step of the timeline at the next whole microsecond that the loop has not come to, and
-the loop carries it out as it does all others: the plan with that step gives the same run again.
+A change becomes a step of the timeline at the next whole microsecond that the loop has not reached,
+and the loop executes it like every other step: the plan with that step reproduces the run.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from orchestrator.live.worlds import StandingWorld
 
 PS = 10**12
 REST_S = 0.01
-"""A paced run sleeps so long when it is ahead."""
+"""Sleep of a paced run that is ahead of its pace."""
 LATE_S = 0.25
-"""A run that cannot keep its pace does not try to make up for more than this."""
+"""Most lag behind its pace that a run catches up."""
 ACCEPTS = ("set", "act", "look", "pace", "halt")
 
 
 class PacedLoop:
-    """Between the session and the loop of a simulated world."""
+    """Driver of a simulated world's loop by a session: pace, orders, captured frames."""
 
     def __init__(self, assembly: Assembly, session: Session) -> None:
         self.assembly, self.session = assembly, session
@@ -45,8 +45,8 @@ class PacedLoop:
     def drive(self, loop: Callable[[int], bool], report: Callable[[int], None]) -> None:
         """Run to the end, or until the session stops it.
 
-        `loop(until)` carries out events before `until` (ps), a limited number of them, and tells
-        whether none is left there; `report(now)` is told how far the run is.
+        `loop(until)` executes a limited number of events before `until` (ps) and returns whether
+        none is left; `report(now)` reports the progress (ps).
         """
         end = self.duration + 1
         while not self.session.stopping:
@@ -68,7 +68,7 @@ class PacedLoop:
         self._stop()
 
     def _goal(self) -> int:
-        """How far the pace lets the run go by now (ps)."""
+        """Run time (ps) that the pace allows by now."""
         if self.session.pace is None:
             self._pace = None
             return self.duration + 1
@@ -82,7 +82,7 @@ class PacedLoop:
         return goal
 
     def _stop(self) -> None:
-        """The phases that are not reached have what was counted by now: nothing of their own."""
+        """End early: phases that were not reached get no counts of their own."""
         world = self.assembly.world
         world.latency_marks[world.marks[0] :] = world.latency
         self.session.happened(self.session.now_ps, "stopped", self.session.target, {"live": True})

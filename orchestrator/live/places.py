@@ -1,8 +1,8 @@
-"""Where runs of this user on this machine can be found: a private folder with a note for each.
+"""Registry of this user's sessions on this machine: a private folder with a note for each.
 
-A note `<run>.json` says which plan it is, whose process, and where its feed listens; it goes when
-the run ends. The folder can be read by its owner alone, and so can the sockets in it. That is all
-that keeps others from a run: where there is no such folder, there is no feed.
+A note `<run>.json` has the plan, the process and the address of the feed; it is removed when the
+run ends. Only its owner can read the folder and the sockets in it. That is the only protection of
+a run from other users: without such a folder there is no feed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from zmq import has
 from orchestrator import ownership
 
 VARIABLE = "TAILBACK_LIVE"
-"""Names another folder."""
+"""Environment variable that overrides the folder."""
 SHORT = Path("/tmp")
-"""Where the short folder is; TMPDIR may be long."""
+"""Parent of the folder with a short name; TMPDIR may be long."""
 LONGEST = 103
 """Octets of a socket's name: the least of what systems take (macOS)."""
 
 
 class Note(BaseModel):
-    """What a run tells of itself; `started` is seconds since 1970."""
+    """Note of a running session; `started` is in seconds since 1970."""
 
     run: str
     plan: str
@@ -47,7 +47,7 @@ def folder() -> Path | None:
 
 
 def lack() -> str | None:
-    """Why runs of this user cannot be watched, with what helps; None: they can be."""
+    """Reason why this user's runs cannot be watched, with the remedy; None: they can."""
     path = _wanted()
     if (why := _private(path)) is not None:
         return f"{why}; {VARIABLE}=DIR names another folder"
@@ -70,7 +70,7 @@ def _of_user(base: Path) -> Path:
 
 
 def _private(path: Path) -> str | None:
-    """Make a folder if it is missing; why it is not this user's alone, None when it is."""
+    """Make a folder if it is missing; the reason why it is not private, None when it is."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = path.lstat()
@@ -89,8 +89,8 @@ def _private(path: Path) -> str | None:
 
 
 def address_in(path: Path, run: str) -> str | None:
-    """Where a run listens: a socket in the folder or, where that has too long a name, in the short
-    one of this user; None: nowhere. A port could be connected to by anybody on this machine."""
+    """Address of a run's socket: in the folder or, where that name is too long, in this user's
+    short folder; None: neither. A TCP port would be open to every user of this machine."""
     for base in (path, _of_user(SHORT)):
         socket = base / f"{run}.feed"
         if len(os.fsencode(socket)) <= LONGEST and (base == path or _private(base) is None):
@@ -100,7 +100,7 @@ def address_in(path: Path, run: str) -> str | None:
 
 @contextlib.contextmanager
 def noted(path: Path, note: Note) -> Iterator[None]:
-    """A note that is there as long as the block lasts."""
+    """Keep a note in the folder as long as the block lasts."""
     target = path / f"{note.run}.json"
     hidden = path / f".{note.run}.json"
     try:
@@ -113,31 +113,31 @@ def noted(path: Path, note: Note) -> Iterator[None]:
 
 
 def _socket(note: Note) -> Path:
-    """The file of a feed's socket; a note that names anything else does not have it removed."""
+    """The file of a feed's socket; any other file that a note names is not removed."""
     named = Path(note.address.removeprefix("ipc://"))
     return named if named.name == f"{note.run}.feed" else named.with_name(f"{note.run}.feed")
 
 
 def runs() -> list[Note]:
-    """The runs that are going on, the latest first; what dead ones left is removed."""
+    """The running sessions, the latest first; notes of dead processes are removed."""
     path = folder()
     found = []
     for file in sorted(path.glob("*.json")) if path else ():
         try:
             note = Note.model_validate(json.loads(file.read_text(encoding="utf-8")))
         except (OSError, ValueError, ValidationError):
-            continue  # it ended while we looked, or is not ours
+            continue  # it ended meanwhile, or belongs to another user
         if alive(note.process):
             found.append(note)
         else:
             for left in (file, file.with_suffix(".feed"), _socket(note)):
-                with contextlib.suppress(OSError):  # of a note that is damaged
+                with contextlib.suppress(OSError):  # a damaged note
                     left.unlink(missing_ok=True)
     return sorted(found, key=lambda note: -note.started)
 
 
 def alive(process: int) -> bool:
-    """Whether there is a process of that number."""
+    """Return whether a process of that number exists."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

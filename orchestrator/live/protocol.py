@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, and what it can be asked to do: the messages of the feed.
+"""Messages of the feed: reports of a run, and requests to it.
 
 The same messages come from a run on this machine and from a controller. Every one names its run
 and the version of this format; on a wire each is a frame of JSON, behind it the frames of its
@@ -17,7 +17,7 @@ MOST_TEXT = 1_000_000
 """Characters of the longest text in a message, a plan's."""
 
 MOST_FRAMES = 50
-"""That are told at once."""
+"""Most frames in one answer."""
 
 Name = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4000)]
@@ -30,10 +30,10 @@ class Message(BaseModel):
 
     version: Literal[1] = 1
     run: Name = ""
-    """Which run; in a request empty: the only one there is."""
+    """Identifier of the run; empty in a request: the only run."""
 
 
-# --- what a run tells
+# --- reports of a run
 
 Stage = Literal["preparing", "compiling", "running", "writing", "done", "failed", "aborted"]
 LIVE: frozenset[str] = frozenset({"preparing", "compiling", "running", "writing"})
@@ -50,13 +50,13 @@ class Machine(BaseModel):
     target: Name
     state: Name = "up"
     lease_s: float | None = None
-    """Left of its lease; None: it needs none, the run is its process."""
+    """Remaining lease; None: no lease, the run is a process of this machine."""
     clock_error_s: float | None = None
-    """Of its clock against the run's; None: it is the run's clock."""
+    """Error of its clock against the run's; None: it is the run's clock."""
 
 
 class RunState(Message):
-    """How far the run is. Sent when it changes and every second: a heartbeat.
+    """Progress of the run. Sent when it changes and every second, as a heartbeat.
 
     `verdict` and `folder` are there when it is done, `reason` when it failed or was aborted.
     """
@@ -120,7 +120,7 @@ class Samples(Message):
 
 
 class Happened(Message):
-    """Something happened: a step of the timeline, or a change that somebody made live.
+    """Event: a step of the timeline, or a live change.
 
     `number` counts the events of a run from 0, so that none is taken twice.
     """
@@ -163,7 +163,7 @@ Level = Literal["info", "warning", "error"]
 
 
 class Said(Message):
-    """A line for people: of the log."""
+    """Line of the log."""
 
     kind: Literal["said"] = "said"
     number: int = Field(ge=0)
@@ -172,7 +172,7 @@ class Said(Message):
 
 
 class Answer(Message):
-    """To a request: was it done, from which time on, or why not."""
+    """Answer to a request: done or not, from which time on, or the reason of the refusal."""
 
     kind: Literal["answer"] = "answer"
     request: Name
@@ -207,17 +207,17 @@ class Frames(Message):
 Reply = Answer | Frames
 
 
-# --- what a run can be asked
+# --- requests to a run
 
 
 class Request(Message):
-    """Base of requests. The same `request` asked again gets the same answer and no second act."""
+    """Base of requests. A retry with the same `request` gets the same answer and acts once."""
 
     request: Name = ""
 
 
 class Watch(Request):
-    """Send everything, samples from row `from_row` on; said again every second: I am here.
+    """Subscription to all messages, samples from row `from_row` on; repeated as a heartbeat.
 
     `events` is the number of events that the watcher has, `lines` of the log's lines.
     """
@@ -229,13 +229,13 @@ class Watch(Request):
 
 
 class Leave(Request):
-    """Send nothing any more."""
+    """End of the subscription."""
 
     kind: Literal["leave"] = "leave"
 
 
 class SetValue(Request):
-    """Change the value of a plan's dotted key (nodes.switch.service_rate), as a step `set`."""
+    """Change of the value of a plan's dotted key (nodes.switch.service_rate), as a step `set`."""
 
     kind: Literal["set"] = "set"
     key: Text
@@ -243,7 +243,7 @@ class SetValue(Request):
 
 
 class Act(Request):
-    """cut or mend a link, pause or resume a port, start or stop traffic: as a plan's step."""
+    """Action of a step: cut or mend a link, pause or resume a port, start or stop traffic."""
 
     kind: Literal["act"] = "act"
     verb: Literal["cut", "mend", "pause", "resume", "start", "stop"]
@@ -251,7 +251,7 @@ class Act(Request):
 
 
 class FramesNear(Request):
-    """Tell the captured frames nearest to an instant of the run, at most so many."""
+    """Request for the captured frames nearest to an instant of the run, at most `most`."""
 
     kind: Literal["look"] = "look"
     time_ps: int = Field(ge=0)
@@ -259,7 +259,7 @@ class FramesNear(Request):
 
 
 class Pace(Request):
-    """Seconds of the run per second of the clock; None: as fast as it goes."""
+    """New pace: seconds of the run per second of the clock; None: as fast as possible."""
 
     kind: Literal["pace"] = "pace"
     factor: float | None = Field(None, gt=0, le=1e6)

@@ -1,4 +1,4 @@
-"""What was done live, in the recording that is kept."""
+"""Marks of live changes in the recording of a run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from orchestrator.recording import STOPPED, Event, Recording
 
 
 def marked(recording: Recording, session: Session) -> Recording:
-    """The recording with its live changes told from those of the plan, and where it was stopped.
+    """The recording with its live changes marked, and an event where it was stopped.
 
-    What the timeline had for later did not happen.
+    Steps of the timeline after a stop are not in it.
     """
     live = {(action.at, action.verb, action.key) for action in session.live_actions}
     events = [

@@ -1,4 +1,4 @@
-"""Rows of samples, read while they are taken: from a world's memory, or as they come in."""
+"""Sample rows that can be read while a run goes on: from a world's memory or a stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Rows(Protocol):
     """Rows 0 to before `count()`; they never change once they are counted."""
 
     def count(self) -> int:
-        """How many rows there are by now."""
+        """Number of rows so far."""
 
     def read(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """(times_ps int64[n], values int64[n, columns]) of the rows from `first` to before
@@ -21,7 +21,7 @@ class Rows(Protocol):
 
 
 class NoRows:
-    """Of a run that has not begun, or whose target does not show its samples."""
+    """No rows: of a run that has not begun, or of a target without readable samples."""
 
     def count(self) -> int:
         """None."""
@@ -33,7 +33,7 @@ class NoRows:
 
 
 class WorldRows:
-    """The samples of a world, read from outside its loop: a row is there when it is counted."""
+    """Samples of a world, read from another thread: a counted row is complete."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -48,7 +48,7 @@ class WorldRows:
 
 
 class KeptRows:
-    """Rows that come in from another process, kept until the run is over.
+    """Rows that are received from another process, held until the run is over.
 
     `rows` is how many there can be at most; memory is taken as they come.
     """
@@ -67,7 +67,7 @@ class KeptRows:
         self._count = end
 
     def count(self) -> int:
-        """How many have come."""
+        """Number of rows received."""
         return self._count
 
     def read(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:

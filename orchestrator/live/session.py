@@ -1,7 +1,7 @@
-"""The live side of one run: what its target, its feed and whoever started it share.
+"""Session of one run: state shared by its target, its feed and its caller.
 
-The target reports stages and rows and takes orders; the feed reads and asks. Everything here may
-be used from any thread.
+The target reports stages and rows and executes orders; the feed reads and passes requests.
+Everything here may be used from any thread.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from orchestrator.terminal import stalls
 
 MOST_LINES = 10_000
 MOST_ANSWERS = 1000
-"""Answers that are kept for requests that are asked again."""
+"""Answers that are kept for retried requests."""
 
 
 @dataclass
 class Order:
-    """A request that the target is to carry out; it says how that went with `answer`."""
+    """A request that the target executes; it reports the outcome with `answer`."""
 
     request: protocol.SetValue | protocol.Act
     answer: Callable[[protocol.Answer], None]
@@ -44,19 +44,19 @@ class Order:
 
 @dataclass
 class FramesAsked:
-    """A request for captured frames; the target says which with `answer`."""
+    """A request for captured frames, which the target answers."""
 
     request: protocol.FramesNear
     answer: Callable[[protocol.Reply], None]
 
     def found(self, frames: list[protocol.Captured]) -> None:
-        """These are they."""
+        """Answer with these frames."""
         told = protocol.Frames(run=self.request.run, request=self.request.request, frames=frames)
         self.answer(told)
 
 
 class Session:
-    """See the module. `resolved` is the plan with everything that was changed live."""
+    """Session of one run. `resolved` is the plan with all live changes."""
 
     def __init__(
         self,
@@ -73,13 +73,13 @@ class Session:
         self.target = target
         self.pace = pace
         self.cores = cores
-        """That a data path in real time spins on at most; None: all that it can use."""
+        """Most cores that a real-time data path busy-polls on; None: all available."""
         self.datapath = datapath
-        """What is to carry real frames, of `orchestrator.live.datapaths`; None: the ordinary."""
+        """Data path for real frames, of `orchestrator.live.datapaths`; None: the default."""
         self.stamps = stamps
-        """Who is to take times of frames, of `orchestrator.live.stamps`; None: nobody."""
+        """Source of timestamps, of `orchestrator.live.stamps`; None: the user-space clock."""
         self.launch = launch
-        """Whether NICs are to launch frames at their times."""
+        """NICs launch frames at their departure times (launch-time offload)."""
         self.plan_number = 0
         """Grows when the plan changes."""
         self.columns: Sequence[Column] = ()
@@ -91,15 +91,15 @@ class Session:
         self.stopping = False
         self.aborted = False
         self.watched = threading.Event()
-        """Set when somebody watches: before that a target need not hand anything out."""
+        """Set by the first watcher; until then a target need not export samples."""
         self.woken: Callable[[], None] = lambda: None
-        """The target's: an order, a stop or another pace waits for it. Keep it short."""
+        """Callback of the target: an order, a stop or another pace is pending. Must be short."""
         self.ring: Callable[[], None] = lambda: None
-        """The feed's: there is news, such as rows. Keep it short."""
+        """Callback of the feed: there is news, such as rows. Must be short."""
         self.rings = False
-        """Does the target ring for rows? Otherwise the feed looks for them."""
+        """The target wakes the feed for rows; if false, the feed polls."""
         self.abort: Callable[[], None] = lambda: None
-        """Ends the run at once, whatever it does; of whoever started it."""
+        """Callback of the caller: ends the run at once."""
         self.events: list[protocol.Happened] = []
         self.lines: list[protocol.Said] = []
         self.machines: list[protocol.Machine] = []
@@ -112,10 +112,10 @@ class Session:
         self._answers: OrderedDict[str, protocol.Answer | None] = OrderedDict()
         self._lock = threading.Lock()
 
-    # --- of the target
+    # --- called by the target
 
     def begin(self, columns: Sequence[Column], rows: Rows, accepts: Sequence[str]) -> None:
-        """The run is under way: what is sampled, where to read it, what it can be asked."""
+        """Begin the run: its columns, the source of its rows, and the requests that it accepts."""
         self.columns, self.rows = columns, rows
         self.accepts = (*accepts, "abort")
         self.plan_number += 1
@@ -123,7 +123,7 @@ class Session:
         self.ring()
 
     def report(self, progress: Progress) -> None:
-        """How far it is, in the words of `orchestrator.progress`."""
+        """Report progress, in the stages of `orchestrator.progress`."""
         known = {"compiling": "compiling", "writing": "writing", "drawing": "writing"}
         stage = known.get(progress.stage)
         if stage is not None and progress.done < 1:
@@ -135,19 +135,19 @@ class Session:
         self.detail = progress.detail
 
     def orders(self) -> list[Order]:
-        """What is to be done, in the order in which it was asked."""
+        """Take the pending orders, in the order of their requests."""
         with self._lock:
             found, self._orders = self._orders, []
         return found
 
     def frames_asked(self) -> list[FramesAsked]:
-        """Who wants to see frames."""
+        """Take the pending requests for captured frames."""
         with self._lock:
             found, self._frames_asked = self._frames_asked, []
         return found
 
     async def carry_out(self, order: Order, changes: LiveChanges) -> None:
-        """Have an order carried out, and answer it."""
+        """Execute an order, and answer it."""
         try:
             changed = await changes.make(order.step())
         except (BadInput, NotMade) as error:
@@ -159,7 +159,7 @@ class Session:
             self.change(order, changed)
 
     def change(self, order: Order, changed: Changed) -> None:
-        """A live change is made: it belongs to the plan now, is an event, and is answered."""
+        """Add a live change to the plan and to the events, and answer its order."""
         self.resolved, action = changed
         self.live_actions.append(action)
         self.plan_number += 1
@@ -168,7 +168,7 @@ class Session:
         order.answer(self.answer(order.request, at_ps=action.at))
 
     def happened(self, time_ps: int, what: str, entity: str, detail: dict[str, Any]) -> None:
-        """An event that is not in the plan."""
+        """Add an event that is not in the plan."""
         with self._lock:
             self.events.append(
                 protocol.Happened(
@@ -182,12 +182,12 @@ class Session:
             )
         self.ring()
 
-    # --- of the feed
+    # --- called by the feed
 
     def ask(self, request: Any, answer: Callable[[protocol.Reply], None]) -> None:
-        """Take a request; `answer` is called once, maybe from another thread.
+        """Take a request; `answer` is called once, possibly from another thread.
 
-        One that changes the run and was asked before is answered as before, or not yet.
+        A retry of a request that changes the run gets the first answer, or none yet.
         """
         if isinstance(request, protocol.FramesNear):
             if (refusal := self._refusal(request)) is not None:
@@ -257,7 +257,7 @@ class Session:
         )
 
     def state(self, watchers: int = 0) -> protocol.RunState:
-        """How far it is, as a message."""
+        """Progress as a message."""
         plan = self.resolved.plan
         return protocol.RunState(
             run=self.run,
@@ -294,10 +294,10 @@ class Session:
             ],
         )
 
-    # --- of whoever started the run
+    # --- called by the owner of the run
 
     def say(self, text: str, level: protocol.Level = "info") -> None:
-        """A line for people."""
+        """Add a line to the log."""
         with self._lock:
             if len(self.lines) < MOST_LINES:
                 self.lines.append(
@@ -308,7 +308,7 @@ class Session:
         self.ring()
 
     def judged(self, result: dict[str, Any], folder: str | None) -> None:
-        """The run is over and was kept: what it came to."""
+        """End the session of a run that was kept, with its result."""
         rows = [protocol.Row.model_validate(row) for row in result["expectations"]]
         self.verdict = protocol.Judged(
             run=self.run,
@@ -325,14 +325,14 @@ class Session:
         self.over("done")
 
     def failed(self, error: BaseException) -> None:
-        """The run is over without a result."""
+        """End the session of a run without a result."""
         self.reason = str(error) if isinstance(error, TailbackError) else type(error).__name__
         aborted = isinstance(error, KeyboardInterrupt)
         self.reason = "aborted; nothing was kept" if aborted else self.reason
         self.over("aborted" if aborted else "failed")
 
     def over(self, stage: str) -> None:
-        """Nothing can be asked any more; what still waits is refused."""
+        """End the session: refuse the pending and all further requests."""
         assert stage in get_args(protocol.Stage)
         self.accepts = ()
         self.stage = cast(protocol.Stage, stage)

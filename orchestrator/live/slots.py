@@ -1,9 +1,9 @@
-"""Changes of a world whose loop never stops: written into commands that are waiting.
+"""Command slots: preallocated commands through which a running loop takes changes.
 
-Such a world is assembled with commands that change nothing, some of them at each of a series of
-times. A change is written into those that are due a little later: first the value, then the place
-it goes to, each in one store, so that the loop sees nothing or the whole command. The loop itself
-knows nothing of it.
+The world is assembled with commands without effect, several at each of a series of times. A change
+is written into those that are due a little later: first the value, then the offset, each in one
+store, so that the loop sees either no command or the complete one. The loop itself needs no support
+for it.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from orchestrator.plan import ResolvedPlan
 MS = 10**9
 EVERY_PS = 20 * MS
 MOST_TIMES = 2000
-"""A long run has its slots further apart than EVERY_PS."""
+"""Most slot times; a long run has its slots further apart than EVERY_PS."""
 WIDTH = 4
 """Writes that can be made at one time."""
 MARGIN_PS = 40 * MS
-"""A change is due so long after it is written, at least: this process may be kept waiting."""
+"""Least lead time of a change: this process may be preempted."""
 
 
 def slot_times(duration_ps: int) -> list[int]:
-    """When there are slots, each time as often as there are slots at it."""
+    """Times of the slots (ps), each as often as there are slots at it."""
     step = max(EVERY_PS, duration_ps // MOST_TIMES)
     return [at for at in range(step, duration_ps, step) for _ in range(WIDTH)]
 
 
 class Slots(Worlds):
-    """The slots of the worlds that run one plan together: the way into loops that never stop."""
+    """Command slots of the worlds that run one plan together."""
 
     allowances_ps = (MARGIN_PS, 4 * MARGIN_PS, 16 * MARGIN_PS, 64 * MARGIN_PS, 256 * MARGIN_PS)
-    """To check a large plan takes half a second, and it must be done by then."""
+    """Lead times: the check of a large plan takes 0.5 s and must end before the instant."""
 
     def __init__(self, shares: Iterable[tuple[Assembly, Sequence[str]]]) -> None:
         super().__init__(shares)
@@ -51,12 +51,12 @@ class Slots(Worlds):
         self._used = -1
 
     async def soonest(self, resolved: ResolvedPlan, step: Step, allowance: int) -> int | None:
-        """The first slot that is far enough ahead, behind those that are taken."""
+        """The first free slot that is far enough ahead."""
         begin = max(self._now() + max(allowance, MARGIN_PS), self._used + 1)
         return next((at for at in self._times if at >= begin), None)
 
     async def checked(self, resolved: ResolvedPlan, step: Step, at: int) -> Changed:
-        """Raises NotMade for what is more than values, and where too few slots are left for it."""
+        """Raises NotMade for a step that changes more than values, or without enough free slots."""
         check_for_slots(step)
         changed = await super().checked(resolved, step, at)
         if len(self._from(at)) < _times_for(self.commands(changed.action)):
@@ -64,7 +64,7 @@ class Slots(Worlds):
         return changed
 
     async def write(self, name: str, step: Step, at: int, changed: Changed) -> None:
-        """Raises TooLate, too, for an instant that has no slot or one that is taken."""
+        """Raises TooLate also for an instant without a free slot."""
         commands = self.commands(changed.action)
         times = self._from(at)[: _times_for(commands)]
         if at <= self._used or self._now() >= at or times[0] != at:
@@ -91,19 +91,19 @@ class Slots(Worlds):
 
 
 def check_for_slots(step: Step) -> None:
-    """Raises NotMade for a step that takes more than values written into waiting commands."""
+    """Raises NotMade for a step that needs more than writes of values."""
     if "start" in step or "stop" in step:
         raise NotMade("target software cannot start or stop traffic that the plan does not")
 
 
 def _times_for(commands: list[list[Command]]) -> int:
-    """At how many times a change writes: as many as its largest world needs."""
+    """Number of slot times that a change needs: that of the world with the most writes."""
     most = max(sum(c.action == SET for c in mine) for mine in commands)
     return max(-(-most // WIDTH), 1)
 
 
 def _rows(assembly: Assembly) -> dict[int, list[int]]:
-    """The rows of the writes, by their time: those that write to themselves."""
+    """Rows of the write slots, by time: an unused slot writes to itself."""
     found: dict[int, list[int]] = defaultdict(list)
     clock, table = assembly.world.clock[0], assembly.world.commands
     for row in range(int(clock.commands)):
@@ -113,14 +113,14 @@ def _rows(assembly: Assembly) -> dict[int, list[int]]:
 
 
 def _serves(assembly: Assembly) -> dict[int, int]:
-    """The row that lets a port send, by its time."""
+    """Row of the slot that serves a port, by time."""
     table = assembly.world.commands
     rows = (table["action"] == SERVE) & (table["value"] == SLOT_MARK)
     return {int(table["at"][row]): int(row) for row in rows.nonzero()[0]}
 
 
 def _fill(assembly: Assembly, rows: list[int], commands: list[Command]) -> None:
-    """The value first: the offset makes it a command."""
+    """Write the value first: the offset makes it a command."""
     table = assembly.world.commands
     for row, command in zip(rows, commands, strict=False):
         if command.action == SET:

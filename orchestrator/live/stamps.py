@@ -1,6 +1,7 @@
-"""Who may be asked for the times at which frames arrive and leave: `tailback run --stamps`."""
+"""Values of `tailback run --stamps`: the sources of receive and transmit timestamps."""
 
 from __future__ import annotations
 
 SOFTWARE, HARDWARE, AUTO = STAMPS = ("software", "hardware", "auto")
-"""The kernel; the NICs, or a refusal; the NICs where all have clocks, else the kernel."""
+"""Timestamps by the kernel; by the NICs, or a refusal; by the NICs where all have clocks, else by
+the kernel."""

@@ -1,7 +1,7 @@
-"""Sweeps of this user on this machine that go on: each has a journal beside the notes of runs.
+"""Registry of this user's running sweeps: a journal for each, beside the notes of runs.
 
-A journal is a file `<number>.sweep` of JSON lines that grows as long as the sweep goes on (see
-`orchestrator.points.journal`). Its first line says whose process it is.
+A journal is a file `<number>.sweep` of JSON lines that grows while the sweep runs (see
+`orchestrator.points.journal`). Its first line has the number of the process.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from orchestrator.live import places
 
 SUFFIX = ".sweep"
 DONE, FAILED, STOPPED = "done", "failed", "stopped"
-"""How a sweep may end."""
+"""Outcomes of a sweep."""
 
 
 def under_way() -> list[tuple[Path, dict[str, Any]]]:
-    """The journals of sweeps that go on, the latest first, each with its first line.
+    """Journals of running sweeps, the latest first, each with its first line.
 
     Those of dead processes are removed.
     """
@@ -30,7 +30,7 @@ def under_way() -> list[tuple[Path, dict[str, Any]]]:
                 head = json.loads(file.readline())
             number, started = int(head["process"]), float(head["started"])
         except (OSError, ValueError, LookupError, TypeError):
-            continue  # it ended while we looked, has only begun, or is not ours
+            continue  # it ended meanwhile, has only begun, or belongs to another user
         if places.alive(number):
             found.append((started, path, head))
         else:

@@ -1,7 +1,7 @@
-"""Messages of the feed as frames: JSON first, then the octets of arrays.
+"""Codec of the feed's messages: a frame of JSON, then the octets of arrays.
 
-A frame that is no message of this version raises `NotUnderstood`, never anything else: what comes
-over a wire is not to be trusted.
+A frame that is no message of this version raises `NotUnderstood` and no other exception: input from
+a wire is not trusted.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from orchestrator.live.protocol import Asked, Message, Samples, Told
 _TOLD: TypeAdapter[Any] = TypeAdapter(Told)
 _ASKED: TypeAdapter[Any] = TypeAdapter(Asked)
 MOST_OCTETS = 1 << 28
-"""Of all frames of one message."""
+"""Most octets of all frames of one message."""
 
 
 class NotUnderstood(ValueError):
-    """Frames that are no message; the text says what is wrong with them."""
+    """Frames that are no message; the text names the fault."""
 
 
 def encode(message: Message) -> list[bytes]:
@@ -47,7 +47,7 @@ def told(frames: Sequence[bytes]) -> Any:
 
 
 def asked(frames: Sequence[bytes]) -> Any:
-    """The request that somebody sent, one of `Asked`. Raises NotUnderstood."""
+    """The request that a client sent, one of `Asked`. Raises NotUnderstood."""
     if len(frames) != 1 or len(frames[0]) > 65_536:
         raise NotUnderstood("a request is one frame of at most 64 KB")
     return _checked(_ASKED, _fields(frames))

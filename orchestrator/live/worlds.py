@@ -1,4 +1,4 @@
-"""Changes that go straight into worlds of this process; here into one whose loop stands still."""
+"""Live changes of worlds in this process, and of one whose loop is paused."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ class Worlds:
         self.shares = [(assembly, set(nodes)) for assembly, nodes in shares]
 
     async def checked(self, resolved: ResolvedPlan, step: Step, at: int) -> Changed:
-        """Raises BadInput for what the plan does not allow, or no world has room for."""
+        """Raises BadInput for a step that the plan forbids, or that no world has room for."""
         changed = with_step(resolved, step, at)
         for assembly, _ in self.shares:
             check_room(assembly, changed.resolved, changed.action)
         return changed
 
     def commands(self, action: Action) -> list[list[Command]]:
-        """What each world is to carry out."""
+        """Commands of an action for each world."""
         return [commands_for(assembly, nodes, action) for assembly, nodes in self.shares]
 
     def made(self, changed: Changed) -> None:
-        """Every world has it now."""
+        """Note that every world has the change."""
         for assembly, _ in self.shares:
             assembly.resolved = changed.resolved
 
 
 class StandingWorld(Worlds):
-    """One world between two stretches of its loop, which came as far as `until()` (ps).
+    """One world whose loop is paused at `until()` (ps).
 
-    A change is made at the next whole microsecond, and inserted among the world's commands: its
-    loop carries it out as it does all others.
+    A change is made at the next whole microsecond and inserted among the world's commands, which
+    its loop executes in order.
     """
 
     allowances_ps = (0,)
@@ -54,7 +54,7 @@ class StandingWorld(Worlds):
         return at if at < resolved.plan.duration else None
 
     async def write(self, name: str, step: Step, at: int, changed: Changed) -> None:
-        """Time stands still: this never comes too late."""
+        """Insert the change; the clock is stopped, so the change is never late."""
         ((assembly, _),) = self.shares
         if not insert(assembly.world, at, self.commands(changed.action)[0]):
             raise NotMade("too many changes wait to be carried out")

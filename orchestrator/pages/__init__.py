@@ -1,4 +1,4 @@
-"""The pages of docs/reference that are made from the code: `python -m orchestrator.pages`."""
+"""Reference pages of docs/reference, generated from the code: `python -m orchestrator.pages`."""
 
 from orchestrator.pages.generated import PAGES, generated
 

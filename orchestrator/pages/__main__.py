@@ -1,4 +1,4 @@
-"""Writes the pages that are made from the code: `python -m orchestrator.pages [FOLDER]`."""
+"""Command that writes the generated pages: `python -m orchestrator.pages [FOLDER]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference of algorithms: what each shipped plugin is for, its parameters, its presets."""
+"""Reference page of algorithms: each shipped plugin's purpose, parameters and presets."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _section(algorithm: Algorithm) -> str:
 
 
 def _value(value: object) -> str:
-    """As TOML writes it."""
+    """Text of a value in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else f'"{value}"'

@@ -1,4 +1,4 @@
-"""The command reference: every command with its help, as the command line has it."""
+"""Reference page of commands: every command with its help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.registry import Registry
 from orchestrator.terminal import exits
 
 OURS = ("orchestrator.", "plugins.", "traffic.", "traces.", "firmware.")
-"""Packages whose commands the page has; other plugins have pages of their own."""
+"""Packages whose commands are on the page; other plugins have pages of their own."""
 
 INTRODUCTION = """# Commands
 
@@ -50,7 +50,7 @@ def page() -> str:
 
 
 def _commands(group: Any, context: Any, path: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
-    """Every command and every group of commands of ours, in the order of the help."""
+    """Every command and group of commands of these packages, in the order of the help."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if getattr(command, "commands", None) is not None:
@@ -82,7 +82,7 @@ def _section(path: tuple[str, ...], command: Any) -> str:
 
 
 def _prose(text: str) -> str:
-    r"""Help as Markdown: what is marked as not to be wrapped (`\b`) is a block of code."""
+    r"""Help as Markdown: a paragraph marked as not to be wrapped (`\b`) is a block of code."""
     parts = []
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b\n"):

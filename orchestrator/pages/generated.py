@@ -1,4 +1,4 @@
-"""Which pages there are, and what each should say now."""
+"""List of the generated pages, with the current text of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands.page,
     "metrics.md": metrics.page,
 }
-"""File below docs/reference -> what writes its text: a heading, a blank line, the rest."""
+"""File below docs/reference -> function that returns its text: heading, blank line, body."""
 
 
 def generated() -> dict[str, str]:

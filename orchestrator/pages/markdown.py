@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; what a cell says is Markdown of one line."""
+    """Table in Markdown; each cell is Markdown of one line."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join("| " + " | ".join(_cell(cell) for cell in row) + " |\n" for row in lines)
 
 
 def code(text: object) -> str:
-    """Text as code; nothing stays nothing."""
+    """Text as code; an empty text stays empty."""
     return f"`{text}`" if str(text) else ""
 
 
 def plain(text: str) -> str:
-    """Text that means nothing else in Markdown than it says; what is in backticks is code."""
+    """Text with Markdown's special characters escaped; backticks mark code."""
     parts = text.split("`")
     for place in range(0, len(parts), 2):
         for sign in "<*_[]":
@@ -26,5 +26,5 @@ def plain(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """One line; a bar would end the cell, within code as well."""
+    """Text of a cell on one line; a bar is escaped, within code as well."""
     return " ".join(text.split()).replace("|", "\\|")

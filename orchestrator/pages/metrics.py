@@ -1,4 +1,4 @@
-"""The reference of metrics and samples: names, units, what they mean, whose they are."""
+"""Reference page of metrics and samples: names, units, meanings, entities."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def page() -> str:
 
 
 def _of_algorithms() -> str:
-    """What the shipped algorithms show of their state."""
+    """Columns and metrics of the shipped algorithms' state."""
     every = Registry.load().algorithms
     rows = [
         (

@@ -1,4 +1,4 @@
-"""The reference of plans: every table, every key, as the models have them."""
+"""Reference page of plans: every table and every key, from the models."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ ONCE = (
         "unit; sizes, counts, ratios and what presets say stay, as does what this plan says",
     ),
 )
-"""Keys that are gone when a plan is read, so that no model has them: key, value, example, what
-it does (orchestrator.plan.fabric, templates, ranges, layers, taking, scale)."""
+"""Keys that are expanded when a plan is read, so that no model has them: key, value, example,
+effect (orchestrator.plan.fabric, templates, ranges, layers, taking, scale)."""
 
 INLINE = (PluginTable,)
 """Tables that the introduction explains."""
@@ -159,7 +159,7 @@ def sections() -> list[tuple[str, type[BaseModel]]]:
 
 
 def types_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Key as in a plan -> its type with all that is said of it."""
+    """Key as in a plan -> its annotated type."""
     hints = get_type_hints(model, include_extras=True)
     return {field.alias or name: hints[name] for name, field in model.model_fields.items()}
 
@@ -195,5 +195,5 @@ def _section(path: str, model: type[BaseModel]) -> str:
 
 
 def _also(quantity: Quantity) -> str:
-    """A few of the other spellings that are read; of a rate there are many."""
+    """A few of the other accepted spellings; a rate has many."""
     return ", ".join(map(code, list(quantity.also_read)[:6]))

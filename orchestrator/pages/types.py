@@ -1,4 +1,4 @@
-"""Types of a plan's keys in words, with the bounds of their values."""
+"""Names of the types of a plan's keys, with the bounds of their values."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def words(annotation: Any) -> str:
 
 
 def bounds(annotation: Any, field: FieldInfo) -> str:
-    """What values are accepted: > 0, ≤ 1GB; or the choices."""
+    """Accepted values: > 0, ≤ 1GB; or the choices."""
     literals = [one for one in choices_of(annotation) if get_origin(one) is Literal]
     if choices := [choice for literal in literals for choice in get_args(literal)]:
         return ", ".join(f'`"{choice}"`' for choice in choices)
@@ -77,7 +77,7 @@ def bounds(annotation: Any, field: FieldInfo) -> str:
 
 
 def default(annotation: Any, field: FieldInfo) -> str:
-    """The default as a plan writes it; nothing where it is another key's or none."""
+    """Default as a plan writes it; empty without a default, or where another key sets it."""
     if field.is_required():
         return "must be given"
     given = field.get_default(call_default_factory=True)
@@ -113,7 +113,7 @@ def _table(annotation: Any) -> bool:
 
 
 def _marks(annotation: Any) -> Iterator[Any]:
-    """Everything that `Annotated` says of a type, of parts of unions too."""
+    """All metadata of `Annotated` in a type, also of the members of unions."""
     if get_origin(annotation) is Annotated:
         inner, *marks = get_args(annotation)
         yield from _marks(inner)

@@ -1,11 +1,11 @@
-"""What a worker says of a point: how it went, and what came of it."""
+"""Replies of a worker about a point: its outcome and its result."""
 
 from __future__ import annotations
 
 from typing import Any
 
 DONE, FAILED, BROKEN = "done", "failed", "broken"
-"""It has a result; it cannot be run, in a sentence and with its exit code; a traceback."""
+"""Outcomes: a result; a refusal or failure with its exit code and message; a traceback."""
 UNDER_WAY = "under way"
-"""No answer yet: the seconds that all of the point takes, by how far it is."""
+"""Intermediate reply: the estimated duration (s) of the whole point, from its progress."""
 Answer = tuple[str, Any]

@@ -1,7 +1,7 @@
-"""A long sweep is asked about: once, as soon as it is known how long it takes.
+"""Confirmation of a long sweep: asks once, as soon as the duration is known.
 
-On a target in real time that is before anything runs. Simulated points tell it: slow ones soon
-after they have begun, the others when a few of them, of places all over the sweep, are done.
+On a target in real time that is before the first run. For simulated points the estimate comes soon
+after a slow one has begun, else after a few, spread over the whole sweep, are done.
 """
 
 from __future__ import annotations
@@ -15,36 +15,37 @@ from orchestrator.points.subject import SIMULATED
 from orchestrator.points.sweep import Sweep
 
 Agree = Callable[[int, float], bool]
-"""Of points at most and seconds: whether to go on. It may be asked again while both are guessed
-better, and says yes to what is short."""
+"""Takes the most points and their seconds; returns whether to go on. It may be called again with
+better estimates, and confirms a short sweep without a question."""
 
 
 class NotAgreed(Exception):
-    """Somebody said no."""
+    """The user declined the sweep."""
 
 
 class Question:
-    """What is put to somebody until it is closed; then the sweep goes on, however long it takes."""
+    """Confirmation by the user, until it is closed; the sweep then goes on, however long it
+    takes."""
 
     def __init__(self, agree: Agree) -> None:
         self._agree: Agree | None = agree
 
     def put(self, points: int, seconds: float | None) -> None:
-        """Ask; None: it is not known how long. Raises NotAgreed."""
+        """Ask for confirmation; None: the duration is unknown. Raises NotAgreed."""
         if self._agree is None or seconds is None:
             return
         if not self._agree(points, seconds):
             raise NotAgreed
 
     def close(self) -> None:
-        """Ask no more: nobody has to look after a sweep that has begun."""
+        """Ask no more: a sweep that has begun needs no attention."""
         self._agree = None
 
 
 def in_real_time(sweep: Sweep, store: Store, onlooker: Onlooker) -> float | None:
-    """Seconds that what is missing takes at least, all its frames being real; None if simulated.
+    """Least time (s) of the missing points on a target in real time; None if simulated.
 
-    All points of a sweep whose places are not chosen yet are taken to be as long as those that are.
+    Parameter points that are not chosen yet are assumed to take as long as the others.
     """
     if sweep.target == SIMULATED:
         return None

@@ -1,14 +1,14 @@
-"""One free parameter, as it is written, KEY=RANGE: which values it may have, and where each lies.
+"""Axis of one free parameter, written KEY=RANGE: its values and their positions.
 
-    nodes.t4.buffer=8KB..256KB          both ends and what lies between
+    nodes.t4.buffer=8KB..256KB          both ends and all values between
     nodes.t4.buffer=8KB..256KB/6:log    six of them, each the same factor above the last
     traffic.{a,b}.frame=64..1500/8:int  whole numbers, of two keys at once
     nodes.a.pause.high & nodes.b.pause.high=8KB,16KB
                                         a list; both keys have the same value
 
 Values between the ends are rounded to four digits, unless they are short anyway; quantities with a
-unit are whole numbers of their base unit always. Behind the last `/` stands how many, so that a
-ratio in a range is written as a decimal.
+unit are whole numbers of their base unit always. The number after the last `/` is the count of
+values, so that a ratio in a range is written as a decimal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LINEAR, LOG, LIST = "linear", "log", "list"
 Names = Mapping[str, str]
 NO_NAMES: Names = {}
 MOST = 10_000
-"""Values of one parameter."""
+"""Most values of one parameter."""
 DIGITS = 4
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>[^:]+?)(?:/(?P<count>\d{1,6}))?(?P<how>(?::\w+)*)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -40,7 +40,7 @@ ACCEPTED = (
 
 @dataclass(frozen=True)
 class Value:
-    """One value: `text` is what the plan is given, `number` where it lies on an axis."""
+    """One value: `text` as in the plan, `number` as its position on an axis."""
 
     text: str
     number: float
@@ -48,7 +48,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Axis:
-    """A free parameter. Make it by `read_axis`; one with `count` None has no steps of its own."""
+    """Free parameter, made by `read_axis`; with `count` None it has no steps of its own."""
 
     label: str
     """The keys as they were written."""
@@ -68,12 +68,12 @@ class Axis:
 
     @property
     def words(self) -> bool:
-        """Whether its values are words, or numbers of several kinds, and lie on no axis."""
+        """True if its values are categorical: words, or numbers of several kinds."""
         numbers = (_is_number(value.text) for value in self.listed)
         return self.spacing == LIST and self.quantity is None and not all(numbers)
 
     def values(self, count: int | None = None) -> list[Value]:
-        """Its values in order, each once; `count` for one that says none itself."""
+        """Its values in order, each once; `count` applies to a range without a count."""
         if self.spacing == LIST:
             return list(self.listed)
         steps = self.count or count or 2
@@ -81,7 +81,7 @@ class Axis:
         return list({value.text: value for value in every}.values())
 
     def at(self, share: Fraction | float) -> Value:
-        """The value at a share of the way, 0 to 1: of those that it has, or any between."""
+        """The value at a position from 0 to 1: one of its steps, or any between its ends."""
         if self.spacing == LIST:
             return self.listed[min(int(share * len(self.listed)), len(self.listed) - 1)]
         if self.spacing == LOG and 0 < share < 1:
@@ -90,18 +90,18 @@ class Axis:
         return self._value(self.low + (self.high - self.low) * Fraction(share))
 
     def picked(self, share: float) -> Value:
-        """As `at`, of the steps alone where it has a count: what a sample of the ranges takes."""
+        """As `at`, but only steps where it has a count: used by samples of the ranges."""
         if self.spacing == LIST or self.count is None:
             return self.at(share)
         steps = self.values()
         return steps[min(int(share * len(steps)), len(steps) - 1)]
 
     def settings(self, value: Value) -> list[str]:
-        """What sets its keys to a value."""
+        """Settings KEY=VALUE that give its keys a value."""
         return [f"{key}={value.text}" for key in self.keys]
 
     def number(self, text: str) -> float:
-        """Where a value lies that somebody wrote. Raises ValueError."""
+        """Position of a value that a user wrote. Raises ValueError."""
         if self.words:
             return next(value.number for value in self.listed if value.text == text)
         return float(_quantity(text)[0])
@@ -120,7 +120,7 @@ class Axis:
 def read_axis(text: str, said: str = "--free", names: Names = NO_NAMES) -> Axis:
     """The parameter that KEY=RANGE means. Raises BadInput, which names the option `said`.
 
-    `names` are short ones of keys, `KEY & KEY` where one stands for several.
+    `names` maps short names to keys, `KEY & KEY` where one stands for several.
     """
     label, sign, ranged = (part.strip() for part in text.partition("="))
     keys = tuple(_AND.split(names.get(label, label)))
@@ -164,7 +164,7 @@ def _ranged(label: str, keys: tuple[str, ...], text: str) -> Axis:
 
 
 def _listed(text: str) -> tuple[tuple[Value, ...], Quantity | None]:
-    """The values of a list, and the quantity that they are, where all are of one."""
+    """Values of a list, and their quantity, where all are of one."""
     words = [word.strip() for word in _commas(text)]
     if not all(words) or len(words) > MOST or len(set(words)) < len(words):
         raise ValueError(f"{ACCEPTED}, each once")
@@ -181,12 +181,12 @@ def _listed(text: str) -> tuple[tuple[Value, ...], Quantity | None]:
 
 
 def _commas(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets or quotes."""
+    """Items between the commas outside brackets and quotes."""
     return re.findall(r"(?:[^,\[{\"]|\[[^\]]*\]|\{[^}]*\}|\"[^\"]*\")+|(?<=,)(?=,|$)|^(?=,)", text)
 
 
 def _quantity(text: str) -> tuple[Fraction, Quantity | None]:
-    """A number in base units and what it is a quantity of. Raises ValueError."""
+    """Number in base units, and its quantity. Raises ValueError."""
     text = text.strip()
     if _NUMBER.fullmatch(text):
         return Fraction(text), None
@@ -203,7 +203,7 @@ def _is_number(text: str) -> bool:
 
 
 def _rounded(exact: Fraction) -> Fraction:
-    """To a few digits, as people write numbers."""
+    """Rounded to DIGITS significant digits."""
     if not exact:
         return exact
     places = DIGITS - 1 - math.floor(math.log10(abs(exact)))

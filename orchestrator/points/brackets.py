@@ -1,7 +1,7 @@
-"""Between which values of one parameter the answer changes, all others being fixed.
+"""Crossings: values of one parameter between which the answer changes, others fixed.
 
-Of the places along it those count whose side is known; between two neighbours on either side of
-the edge lies a crossing.
+A crossing lies between two neighbouring parameter points on different sides of the threshold;
+points whose side is unsure are skipped.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from orchestrator.points.near_edge import BELOW, UNSURE
 
 
 def along_one(axes: Sequence[Axis], searched: bool) -> int | None:
-    """The parameter along which crossings are told: the one that is a range, else none.
+    """Index of the parameter along which crossings are reported: the only range, else None.
 
-    In a search those with steps are fixed, too.
+    In a search parameters with steps count as fixed.
     """
     ranged = [
         at for at, axis in enumerate(axes) if axis.spacing != LIST and not (searched and axis.count)

@@ -1,4 +1,4 @@
-"""Carrying out points: from the store, from workers, or by the ordinary run; in their order."""
+"""Batch executor: takes points from the store, from workers or by the ordinary run, in order."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from orchestrator.run.verdict import INVALID
 
 STAGE = "running points"
 MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
-"""Of a run's result: what was measured."""
+"""Keys of a run's result that are measurements."""
 Carry = Callable[[Point], Row]
-"""What runs a point of a target that workers cannot, and says what was measured."""
+"""Runs a point of a target that worker processes do not support; returns its measurements."""
 
 
 class PointFailed(TailbackError):
-    """A point that could not be run, as its worker said it."""
+    """A point could not be run; the text is its worker's."""
 
     def __init__(self, point: Point, code: int, text: str) -> None:
         self.exit_code = code
@@ -38,12 +38,12 @@ class PointFailed(TailbackError):
 
 @dataclass(frozen=True)
 class Found:
-    """A point and what was measured of it."""
+    """A point and its measurements."""
 
     point: Point
     row: Row
     kept: bool
-    """It was in the store already."""
+    """True if it was in the store already."""
 
     def judged_by(self, plan: Plan) -> tuple[list[dict[str, Any]], str]:
         """The rows of a plan's expectations, and the verdict."""
@@ -60,12 +60,12 @@ def carry_out(
     weigh: Weigh = lambda point: 1.0,
     enough: Callable[[], bool] = lambda: False,
 ) -> list[Found]:
-    """What each point came to, in their order, whatever the number of `jobs` (default: cores).
+    """Results of all points, in their order, for any number of `jobs` (default: cores).
 
-    Points on `simulated` are shared out to worker processes, those of other targets run one after
-    another by `elsewhere`. What is in the `store` is not run, what is run is kept there at once; an
-    invalid run of a machine is not. Once there is `enough` no further point is begun, and those
-    that are left are not in what is returned. `weigh` is for the time left alone. Raises
+    Points on `simulated` are distributed to worker processes, those of other targets run one after
+    another by `elsewhere`. Points in the `store` are not run; results are stored at once, except
+    invalid ones of a real machine. Once `enough` returns True no further point is begun, and the
+    points that were not run are not returned. `weigh` is for the remaining time only. Raises
     PointFailed, RunFailed.
     """
     found: dict[int, Found] = {}
@@ -73,7 +73,7 @@ def carry_out(
         if store is not None and (row := store.get(point)) is not None:
             found[place] = Found(point, row, True)
     missing = [(place, point) for place, point in enumerate(points) if place not in found]
-    first: dict[str, int] = {}  # a point that is asked for twice is run once
+    first: dict[str, int] = {}  # a duplicate point is run once
     for place, point in missing:
         first.setdefault(point.digest, place)
     wanted = [(place, point) for place, point in missing if first[point.digest] == place]
@@ -112,18 +112,18 @@ def _rows(
         if enough():
             return
         if elsewhere is None:
-            raise RunFailed(f"{point}: nobody was named who runs points of this target")
+            raise RunFailed(f"{point}: no executor for points of this target")
         begun = time.perf_counter()
         yield place, elsewhere(point) | {"cost_s": time.perf_counter() - begun}
 
 
 def says_something(point: Point, row: Row) -> bool:
-    """Whether a point's result is kept: that of a machine which distorted the run is not."""
+    """Return whether a result is stored: one that a real machine distorted is not."""
     return point.subject.target == SIMULATED or row["fidelity"]["verdict"] != INVALID
 
 
 def taken(point: Point, answer: Answer) -> Row:
-    """What a worker measured. Raises PointFailed, or RuntimeError with its traceback."""
+    """Measurements in a worker's reply. Raises PointFailed, or RuntimeError with its traceback."""
     how, what = answer
     if how == DONE:
         row: Row = what
@@ -134,7 +134,7 @@ def taken(point: Point, answer: Answer) -> Row:
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,7 +1,7 @@
-"""Points on the workers of a Dask cluster, wherever that runs: SSH, Slurm, Kubernetes.
+"""Executor on the workers of a Dask cluster: SSH, Slurm, Kubernetes.
 
-Dask shares points out, and runs those of a lost worker again elsewhere; each is answered once. What
-a point comes to is the same as on this machine: a worker whose sources are others refuses it.
+Dask distributes points, and runs those of a lost worker again; each has one reply. Results are the
+same as on this machine: a worker with other sources refuses a point.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from orchestrator.points.crew import Say
 from orchestrator.points.subject import Point
 
 AHEAD = 2
-"""Points under way for each thread of the cluster: the next lies there when one is done."""
+"""Points in progress per thread of the cluster, so that the next one is queued there."""
 FEWEST = 8
-"""Under way as long as the cluster has few workers, or none yet."""
+"""Least number of points in progress, while the cluster has few workers or none."""
 TIMEOUT_S = 20
 FILE = ".json"
-"""Ends the name of a scheduler's file (`dask scheduler --scheduler-file`)."""
+"""Suffix of a scheduler's file (`dask scheduler --scheduler-file`)."""
 ACCEPTED = "tcp://HOST:8786 is expected, or the scheduler's file.json"
 Numbered = tuple[int, Point]
 
@@ -35,7 +35,8 @@ class Cluster:
         self._client, self._say = client, say
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
-        """(number, answer) as they come. Raises RunFailed for a point that workers died of."""
+        """(number, reply) in order of completion. Raises RunFailed for a point that killed
+        workers."""
         from distributed import KilledWorker, as_completed
 
         waiting = iter(points)
@@ -62,7 +63,7 @@ class Cluster:
         under_way: dict[str, tuple[int, Point]],
         done: Any,
     ) -> None:
-        """Have as many under way as the cluster can do, which may grow meanwhile."""
+        """Submit points up to the capacity of the cluster, which may grow meanwhile."""
         most = max(AHEAD * sum(self._client.nthreads().values()), FEWEST)
         while len(under_way) < most and (work := next(waiting, None)) is not None:
             _, point = work
@@ -76,7 +77,7 @@ class Cluster:
 
 
 def cluster(scheduler: Any) -> Callable[[Say], contextlib.AbstractContextManager[Cluster]]:
-    """Makes the workers of a scheduler, by its address or file, or by a cluster object of Dask.
+    """Executor on the workers of a scheduler: its address or file, or a cluster object of Dask.
 
     Raises Refused without the extra `cluster`.
     """
@@ -91,7 +92,7 @@ def cluster(scheduler: Any) -> Callable[[Say], contextlib.AbstractContextManager
 
 @contextlib.contextmanager
 def _connected(scheduler: Any, say: Say) -> Iterator[Cluster]:
-    """A connection, closed at the end: what is under way then is given up."""
+    """Connection that is closed at the end, which cancels the points in progress."""
     from distributed import Client
 
     where = {"address": scheduler}

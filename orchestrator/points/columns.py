@@ -1,6 +1,6 @@
-"""Which of the many numbers of a point become columns of a sweep's table, and what they are called.
+"""Columns of a sweep's table: selection of a point's metrics, and their names.
 
-A column is called as expectations are: `queue_bytes.mean of switch.sink in steady`.
+A column is named as expectations are: `queue_bytes.mean of switch.sink in steady`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from orchestrator.plan.mistakes import near, shown
 
 OF, IN = " of ", " in "
 BY_DEFAULT = frozenset({"port", "entry", "traffic", "network", "messages"})
-"""Kinds of entities whose metrics are kept unless others are asked for."""
+"""Kinds of entities whose metrics are columns by default."""
 _PATTERN = re.compile(r"(?P<metric>\S+?)?(?:\s*\bof\s+(?P<of>\S+))?(?:\s*\bin\s+(?P<phase>\S+))?")
 ACCEPTED = "METRIC of ENTITY in PHASE is expected, such as 'queue_bytes.* of switch.sink in run'"
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """METRIC of ENTITY in PHASE with wildcards; a part that was left out fits anything."""
+    """Pattern `METRIC of ENTITY in PHASE` with wildcards; a missing element matches anything."""
 
     metric: str
     of: str
@@ -39,7 +39,7 @@ class Pattern:
         return cls(*(part or "*" for part in match.group("metric", "of", "phase")))
 
     def fits(self, metric: str, of: str, phase: str) -> bool:
-        """Whether a metric of a point is meant."""
+        """Return whether the pattern matches a metric of a point."""
         return (
             fnmatchcase(metric, self.metric)
             and fnmatchcase(of, self.of)
@@ -48,7 +48,7 @@ class Pattern:
 
 
 Wanted = Callable[[str, str, str], bool]
-"""Of metric, entity and phase: whether it becomes a column."""
+"""Takes metric, entity and phase; returns whether it becomes a column."""
 
 
 def called(metric: str, of: str, phase: str) -> str:
@@ -57,7 +57,7 @@ def called(metric: str, of: str, phase: str) -> str:
 
 
 def wanted_by(texts: Sequence[str], plan: Plan, said: str) -> Wanted:
-    """What patterns ask for; without any: queues and traffic of this plan. Raises BadInput."""
+    """Filter by patterns; without any: queues and traffic of this plan. Raises BadInput."""
     if texts:
         patterns = [Pattern.read(text, said) for text in texts]
         return lambda *one: any(pattern.fits(*one) for pattern in patterns)
@@ -68,17 +68,17 @@ def wanted_by(texts: Sequence[str], plan: Plan, said: str) -> Wanted:
 
 
 class Flat:
-    """Makes the columns of rows; which metrics are wanted is looked up once for each."""
+    """Flattens rows into columns; the filter is called once per metric."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._names: dict[str, dict[str, dict[str, str | None]]] = {}
-        """Phase, entity, metric: the name of the column; None where none is wanted."""
+        """Phase, entity, metric -> the name of the column; None where it is not selected."""
         self.units: dict[str, str] = {}
         """Column -> its unit, in the order in which columns first appeared."""
 
     def of(self, row: Mapping[str, Any]) -> dict[str, float]:
-        """Column -> number; what a point has no number of is left out."""
+        """Column -> number; metrics without a number are left out."""
         numbers: dict[str, float] = {}
         for phase, entities in row["metrics"].items():
             of_phase = self._names.setdefault(phase, {})
@@ -101,7 +101,7 @@ class Flat:
 
 
 def column_of(text: str, columns: Sequence[str], said: str) -> str:
-    """The one column that a pattern means. Raises BadInput, with what would be accepted."""
+    """The only column that matches a pattern. Raises BadInput, with the accepted forms."""
     if text in columns:
         return text
     pattern = Pattern.read(text, said)

@@ -1,8 +1,8 @@
-"""Worker processes for points: started when there is work, replaced when they die, ended at once.
+"""Process pool for points: starts workers on demand, replaces dead ones, ends them at once.
 
-Each has a pipe of its own, so that the point that ended a worker is known. (An executor of the
-standard library knows only that some point of all under way did, leaves its workers waiting when
-it is killed, and starts them with the working folder on their import path.)
+Each worker has a pipe of its own, so that the pool knows the point that killed a worker. (The
+standard library's executor knows only that one of the running points did, leaves its workers
+waiting when it is killed, and starts them with the working folder on their import path.)
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from orchestrator.points.subject import Point
 
 WORKER = "orchestrator.points.worker"
 TRIES = 2
-"""How often a point may end its worker before it is given up."""
+"""Number of workers that a point may kill before the pool gives up."""
 PATIENCE_S = 5.0
 AHEAD = 1
-"""Points that lie ready for a worker beside the one that it is at, while points are quick: it need
-not wait for the parent to look at the next one's plan. Of slow ones the last would wait in vain."""
+"""Points queued for a worker besides the running one, while points are quick: the worker need not
+wait while the parent reads the next plan. Slow points are not queued: the last ones would wait."""
 QUICK_S = 0.5
 LOOK_AHEAD = 64
-"""Points among which a sweep looks for one of the subject that a worker has laid out."""
+"""Number of points searched for one of the experiment that a worker has loaded."""
 Say = Callable[[str], None]
 
 
@@ -39,9 +39,9 @@ class _Worker:
     process: subprocess.Popen[bytes]
     pipe: Connection
     subject: str = ""
-    """Digest of the one whose table it has."""
+    """Digest of the experiment whose table it has."""
     given: deque[tuple[int, Point]] = field(default_factory=deque)
-    """What it is at, with its place, and what lies ready for it behind that."""
+    """The running point and the queued ones, each with its number."""
 
     @classmethod
     def start(cls) -> _Worker:
@@ -59,11 +59,11 @@ class _Worker:
 
     @property
     def point(self) -> tuple[int, Point] | None:
-        """What it is at, with its place."""
+        """The running point, with its number."""
         return self.given[0] if self.given else None
 
     def give(self, place: int, point: Point) -> None:
-        """Have it run a point. One that is dead already is noticed where it is heard."""
+        """Send it a point. A dead worker is detected when its reply is read."""
         new = point.subject.digest != self.subject
         self.given.append((place, point))
         self.subject = point.subject.digest
@@ -71,7 +71,7 @@ class _Worker:
             self.pipe.send((point.subject.table if new else None, point.seed))
 
     def end(self) -> int:
-        """Close its pipe and wait for its end; its return code."""
+        """Close its pipe and wait for its end; returns its return code."""
         self.pipe.close()
         try:
             return self.process.wait(PATIENCE_S)
@@ -81,21 +81,21 @@ class _Worker:
 
 
 class Crew:
-    """As many workers as wanted, in a `with` block; none is left behind it."""
+    """Pool of worker processes in a `with` block, which ends all of them."""
 
     def __init__(self, size: int, say: Say, look_ahead: int = 1) -> None:
-        """`look_ahead`: so many points are taken before they are run, at most, to give a worker
-        those of one subject."""
+        """`look_ahead`: most points that are taken ahead, to give a worker those of one
+        experiment."""
         self._size, self._say, self._look_ahead = size, say, look_ahead
         self._workers: list[_Worker] = []
         self._deaths: dict[str, int] = {}
         self._ahead = 0
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
-        """(place, answer) of points with their places, in the order in which they come; slow ones
-        have said that they are under way before.
+        """(number, reply) of points with their numbers, in the order of the replies; a slow point
+        has intermediate replies before.
 
-        Raises RunFailed for a point that ended two workers.
+        Raises RunFailed for a point that killed two workers.
         """
         waiting = iter(points)
         again: list[tuple[int, Point]] = []
@@ -137,8 +137,8 @@ class Crew:
         looked_at: list[tuple[int, Point]],
         waiting: Iterator[tuple[int, Point]],
     ) -> tuple[int, Point] | None:
-        """The first point of the worker's own subject, or else of one that no worker has, of those
-        `looked_at` and `waiting`; the very first where there is none."""
+        """Of `looked_at` and `waiting`, the first point of the worker's own experiment, or else of
+        one that no worker has; else the first point."""
         own = "" if worker is None else worker.subject
         taken = {one.subject for one in self._workers} - {own}
         another: int | None = None
@@ -157,7 +157,7 @@ class Crew:
         return looked_at.pop(another or 0) if looked_at else None
 
     def _bury(self, worker: _Worker, point: Point) -> None:
-        """Say that a worker is dead; raise RunFailed where its point had ended another one."""
+        """Report a dead worker; raise RunFailed if its point had killed another one."""
         self._workers.remove(worker)
         code = worker.end()
         how = f"by signal {-code}" if code < 0 else f"with code {code}"

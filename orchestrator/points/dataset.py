@@ -1,10 +1,11 @@
-"""What a sweep measured as Parquet: a table of points, in parts, and a table of places.
+"""Parquet files of a sweep: a table of runs, in parts, and a table of parameter points.
 
-    points/part-00000.parquet …   a row for each point: axes, place, seed, verdict, metrics
-    places.parquet                a row for each place: axes, seeds, of each metric mean and `±`
+    points/part-00000.parquet …   a row for each run: axes, place, seed, verdict, metrics
+    places.parquet                a row for each parameter point: axes, seeds, mean and `±` of
+    metrics
 
-Rows are in the order of places and seeds, whoever ran them when. A number that a point does not
-have is null. What a table holds in memory is one part of it.
+Rows are in the order of parameter points and seeds, independent of the order of the runs. A missing
+number is null. Only one part of a table is held in memory.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from orchestrator.points.interval import mean_and_half
 
 POINTS, PLACES = "points", "places.parquet"
 PART_ROWS = 10_000
-"""Points of a file."""
+"""Rows of a file."""
 GROUP_ROWS = 1_000
-"""Places that are written at once; a row of them is twice as wide."""
+"""Rows of parameter points that are written at once; they are twice as wide."""
 HALF = " ±"
-"""Behind a metric's name: half the width of the 95 % interval of its mean."""
+"""Suffix of a metric's column: half the width of the 95 % interval of its mean."""
 _SI = {"ps": ("s", 1e-12), "b/s": ("bit/s", 1.0)}
 Measured = tuple[int, int, str, dict[str, float]]
-"""Place, seed, verdict, column -> number."""
+"""Index of the parameter point, seed, verdict, column -> number."""
 Line = dict[str, Any]
 
 
 def axis_fields(axes: Sequence[Axis]) -> list[pa.Field]:
-    """A column for each axis: numbers in SI units as metrics are, words as they are."""
+    """Column for each axis: numbers in SI units, as metrics are; words unchanged."""
     return [pa.field(axis.label, pa.string() if axis.words else pa.float64()) for axis in axes]
 
 
 def si_of(axis: Axis) -> tuple[str, float]:
-    """The SI unit of an axis, and what one of its base units is in it."""
+    """The SI unit of an axis, and the factor from its base unit."""
     return _SI.get(axis.unit, (axis.unit, 1.0))
 
 
 def told_of(axis: Axis) -> dict[str, Any]:
-    """An axis for those who draw it: its name, what its numbers are, and where they lie."""
+    """Description of an axis for plots: name, spacing, unit, categorical or not."""
     return {
         "key": axis.label,
         "spacing": axis.spacing,
@@ -73,8 +74,8 @@ def write_tables(
 ) -> int:
     """Write both tables; the number of points.
 
-    `measured` gives all rows anew, `columns` those of the rows that were given so far. One walk is
-    enough, but where a column turns up behind rows that are written already.
+    `measured` yields all rows anew, `columns` those of the rows so far. One pass is enough, unless
+    a column appears after rows that are written already.
     """
     try:
         return _Walk(folder, axes, places, columns).write(measured())
@@ -82,7 +83,7 @@ def write_tables(
         shutil.rmtree(folder / POINTS)
         (folder / PLACES).unlink(missing_ok=True)
     for _ in measured():
-        pass  # by now all columns are known
+        pass  # now all columns are known
     return _Walk(folder, axes, places, columns).write(measured())
 
 
@@ -93,7 +94,7 @@ def write_points(
     columns: Sequence[str],
     measured: Iterable[Measured],
 ) -> int:
-    """Write the table of points alone; the number of its rows."""
+    """Write the table of runs only; returns the number of its rows."""
     points = _Points(folder / POINTS, axes, lambda: columns)
     for one in measured:
         points.add(_line(axes, places, one))
@@ -101,11 +102,11 @@ def write_points(
 
 
 class _Late(Exception):
-    """A column turned up behind rows that were written without it."""
+    """A column appeared after rows that were written without it."""
 
 
 class _Walk:
-    """Writes both tables while the rows go by."""
+    """Writer of both tables in one pass over the rows."""
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class _Walk:
         self._summed = _Places(folder / PLACES, axes, self._known)
 
     def write(self, measured: Iterable[Measured]) -> int:
-        """The number of points. Raises _Late."""
+        """Write all rows; returns the number of points. Raises _Late."""
         with self._summed:
             for place, of in groupby(measured, key=itemgetter(0)):
                 some = list(of)
@@ -132,7 +133,7 @@ class _Walk:
         return rows
 
     def _known(self) -> Sequence[str]:
-        """The columns of what is written now, which are those of what was before."""
+        """Columns of the rows, which must not change after the first ones were written."""
         if self._written is None:
             self._written = list(self._columns())
         elif len(self._columns()) > len(self._written):
@@ -141,7 +142,7 @@ class _Walk:
 
 
 class _Points:
-    """Files of so many points each."""
+    """Table of runs, in files of PART_ROWS rows."""
 
     def __init__(
         self, folder: Path, axes: Sequence[Axis], columns: Callable[[], Sequence[str]]
@@ -152,13 +153,13 @@ class _Points:
         self._part = self._rows = 0
 
     def add(self, line: Line) -> None:
-        """One more point."""
+        """Add the row of a run."""
         self._lines.append(line)
         if len(self._lines) == PART_ROWS:
             self._write()
 
     def end(self) -> int:
-        """The number of points; a table without any is a file as well."""
+        """Write the last file; returns the number of rows. An empty table is a file as well."""
         if self._lines or not self._part:
             self._write()
         return self._rows
@@ -180,7 +181,7 @@ class _Points:
 
 
 class _Places:
-    """A file with a row for each place, closed at the end of a `with` block."""
+    """File with a row for each parameter point, closed at the end of a `with` block."""
 
     def __init__(
         self, path: Path, axes: Sequence[Axis], columns: Callable[[], Sequence[str]]
@@ -190,13 +191,13 @@ class _Places:
         self._file: pq.ParquetWriter | None = None
 
     def add(self, line: Line) -> None:
-        """One more place."""
+        """Add the row of a parameter point."""
         self._lines.append(line)
         if len(self._lines) == GROUP_ROWS:
             self._write()
 
     def end(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows."""
         if self._lines or self._file is None:
             self._write()
 

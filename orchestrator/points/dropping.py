@@ -1,4 +1,4 @@
-"""Lines of the store that no point will ever ask for again: those of other sources than today's."""
+"""Pruning of the store: drops lines whose sources differ from the present ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestrator.run import folderlock
 
 @dataclass(frozen=True)
 class Dropped:
-    """What one file of the store has too much."""
+    """Lines and octets that pruning removes from one file of the store."""
 
     path: Path
     lines: int
@@ -24,7 +24,7 @@ class Dropped:
 def drop_old(folder: Path, sources: str, dry_run: bool = False) -> list[Dropped]:
     """Write each file anew without the lines of other sources, of older tries and damaged ones.
 
-    Whoever adds a line meanwhile waits; a reader of the old file finds its points not run. Raises
+    A process that adds a line meanwhile waits; a reader of the old file misses its points. Raises
     OSError.
     """
     found = []
@@ -53,7 +53,7 @@ def _drop(path: Path, sources: str, dry_run: bool) -> Dropped:
 
 
 def is_of(line: bytes, sources: str) -> bool:
-    """Whether a line is whole and was made by these sources."""
+    """Return whether a line is complete and was made by these sources."""
     row = read_line(line)
     return row is not None and row.get(SOURCES) == sources
 
@@ -64,7 +64,7 @@ def _chosen(file: BinaryIO, kept: set[int]) -> Iterator[bytes]:
 
 
 def _replace(path: Path, file: BinaryIO, kept: set[int]) -> None:
-    """The new file is whole before the old one goes; one without a line is removed."""
+    """Replace a file by the complete new one; a file without lines is removed."""
     if not kept:
         path.unlink()
         return

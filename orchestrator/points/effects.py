@@ -1,8 +1,7 @@
-"""How much of what a metric varies by comes of each parameter: Sobol indices, `--design saltelli`.
+"""Sobol indices: each parameter's share of a metric's variance, `--design saltelli`.
 
-Saltelli's sample takes N (D + 2) places of D parameters, so that each parameter is seen changed
-alone (first order) and left alone (total). Sample and indices are those of SALib (Sobol Indices, as
-a whole).
+Saltelli's sample has N (D + 2) parameter points of D parameters, so that each parameter is varied
+alone (first order) and held alone (total). Sample and indices are computed by SALib.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from orchestrator.points.axis import Axis
 from orchestrator.points.grid import SAMPLE_SEED, Place
 
 LEAST = 8
-"""Places of each of the two samples that Saltelli's is mixed of; a power of two."""
+"""Least size of each of the two base samples; a power of two."""
 RESAMPLED = 200
-"""Bootstrap samples of which the 95 % intervals come."""
+"""Bootstrap samples for the 95 % intervals."""
 
 
 @dataclass(frozen=True)
 class Saltelli:
-    """The sample: `rows[i]` is the place of its row i; places that are alike are one place."""
+    """Saltelli's sample: `rows[i]` is the parameter point of row i; equal ones are merged."""
 
     axes: Sequence[Axis]
     places: list[Place]
@@ -53,7 +52,7 @@ class Saltelli:
     def effects(self, means: Mapping[int, float]) -> dict[str, dict[str, float]] | None:
         """Parameter -> `first`, `total` and half of the 95 % interval of each, all shares of 1.
 
-        `means` has the metric by place; None where a place has none, or all are the same.
+        `means` has the metric by parameter point; None where one has none, or all are equal.
         """
         if any(place not in means for place in self.rows):
             return None
@@ -76,7 +75,7 @@ class Saltelli:
 
 
 def _problem(axes: Sequence[Axis]) -> dict[str, Any]:
-    """For SALib; every parameter by its share of the way."""
+    """Problem definition for SALib; every parameter ranges from 0 to 1."""
     return {
         "num_vars": len(axes),
         "names": [axis.label for axis in axes],

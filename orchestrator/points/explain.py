@@ -1,4 +1,4 @@
-"""Over ranges of what a paper leaves open: where do the statements of a plan hold?
+"""Regions in which a plan's statements hold, over ranges of its free parameters.
 
 search = Search.of(plan, read_axes(["nodes.t4.buffer=8KB..256KB"]), places, seeds)
 result = search.judge(carry_out(search.points()))
@@ -29,16 +29,16 @@ SAID = ("metric", "of", "phase", "min", "max", "unit", "of_seeds", "source", "no
 
 @dataclass(frozen=True)
 class Search:
-    """A plan at many places, before it is run."""
+    """Search for regions: a plan at many parameter points, before they are run."""
 
     plan: Plan
     axes: list[Axis]
     places: list[Place]
-    """Those that make a plan."""
+    """Parameter points with a valid plan."""
     subjects: list[Subject]
-    """One for each place."""
+    """One experiment for each parameter point."""
     refused: list[tuple[Place, str]]
-    """Those that make none, and why."""
+    """Parameter points without a valid plan, with the reason."""
     seeds: list[int]
 
     @classmethod
@@ -50,7 +50,7 @@ class Search:
         seeds: Sequence[int],
         progress: Report = silent,
     ) -> Search:
-        """On `simulated`. Raises BadInput where there is nothing to hold, or no place is a plan."""
+        """Make the plans, for `simulated`. Raises BadInput without expectations or valid plans."""
         if not plan.expect:
             raise BadInput(plan.source, "it has no [[expect]]: there is nothing to hold anywhere")
         kept, subjects, refused = list[Place](), list[Subject](), list[tuple[Place, str]]()
@@ -71,11 +71,11 @@ class Search:
         return cls(plan, list(axes), kept, subjects, refused, list(seeds))
 
     def points(self) -> list[Point]:
-        """Place by place, each with every seed."""
+        """Points to run: each parameter point with every seed."""
         return [Point(subject, seed) for subject in self.subjects for seed in self.seeds]
 
     def judge(self, found: Sequence[Found]) -> dict[str, Any]:
-        """The results of `points()`: each statement, all together, and every place."""
+        """Judge the results of `points()`: each statement, all together, every parameter point."""
         count = len(self.seeds)
         parts = [found[at : at + count] for at in range(0, len(found), count)]
         results = [judge_seeds(self.plan, part) for part in parts]
@@ -106,7 +106,7 @@ class Search:
     def _statement(
         self, at: int, holds: Sequence[Sequence[bool]], results: Sequence[dict[str, Any]]
     ) -> dict[str, Any]:
-        """One expectation: where it holds, and what it alone excludes."""
+        """One expectation: the region where it holds, and the points that it alone excludes."""
         expect, first = self.plan.expect[at], results[0]["expectations"][at]
         own = [row[at] for row in holds]
         values = [v for one in results for v in one["expectations"][at]["values"] if v is not None]
@@ -137,7 +137,7 @@ class Search:
 
 
 def _holds(row: dict[str, Any], result: dict[str, Any]) -> bool:
-    """With more than half of the seeds, or as `of_seeds` asks; nothing does in an invalid run."""
+    """Return whether a row holds: with most seeds, or by `of_seeds`; never in an invalid run."""
     if result["verdict"] == INVALID:
         return False
     if row["of_seeds"] is not None:

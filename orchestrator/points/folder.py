@@ -1,4 +1,4 @@
-"""A folder of its own for what many points came to: the plan, the manifest with all seeds."""
+"""Folder of a batch: the plan, and a manifest with all seeds."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def kept(
     target: str = SIMULATED,
     said: Mapping[str, Any] = NOTHING,
 ) -> Iterator[RunFolder]:
-    """It lies below `out` and is to be committed; `kind` ends its name.
+    """Open the folder of a batch below `out`, to be committed; `kind` is the suffix of its name.
 
-    `said` joins its manifest.
+    `said`: further entries of its manifest.
     """
     registry = Registry.load()
     with RunFolder.open(out, plan.name, new_name(kind)) as folder:

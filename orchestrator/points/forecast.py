@@ -1,4 +1,4 @@
-"""How many points there are to run and how long they take, before they are."""
+"""Forecast of a batch: number of points to run and their duration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchestrator.points.subject import Point
 
 
 def forecast(points: Sequence[Point], store: Store, jobs: int | None) -> str:
-    """One sentence. The time is that of earlier points of the same plan, whatever its settings."""
+    """One sentence; the time is from earlier points of the same plan with any settings."""
     missing = {point.digest: point for point in points if store.get(point) is None}
     kept = len(points) - len(missing)
     text = f"{len(points)} points" + (f", {kept} of them from before" if kept else "")

@@ -1,4 +1,4 @@
-"""Places in the space of free parameters: every combination, or a sample that fills the space."""
+"""Parameter points of a sweep: every combination, or a sample that fills the space."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.points.axis import LIST, Axis, Value
 
 Place = tuple[Value, ...]
-"""A value of each parameter."""
+"""Parameter point: a value of each parameter."""
 FEWEST, MOST_STEPS = 3, 9
-"""Steps of a range that names no number of its own."""
+"""Least and most steps of a range without a count."""
 MOST_PLACES = 100_000
 SAMPLE_SEED = 1
-"""The same ranges give the same sample, so that what was run of it is found again."""
+"""Fixed: the same ranges give the same sample, whose results are in the store."""
 
 
 class Design(StrEnum):
-    """How places are chosen."""
+    """Designs of parameter points."""
 
     auto = "auto"
     grid = "grid"
@@ -28,7 +28,7 @@ class Design(StrEnum):
 
 
 class Layout(StrEnum):
-    """How the places of a sweep are chosen: by a design, or in one of two ways of its own."""
+    """Layouts of a sweep: the designs, Saltelli's sample, or adaptive sampling."""
 
     auto = "auto"
     grid = "grid"
@@ -41,7 +41,7 @@ class Layout(StrEnum):
 def lay_out(
     axes: Sequence[Axis], budget: int, design: Design = Design.auto, said: str = "--free"
 ) -> list[Place]:
-    """The places: at most `budget`, unless a grid is asked for that has more. Raises BadInput.
+    """Parameter points: at most `budget`, unless an explicit grid has more. Raises BadInput.
 
     `auto` is the grid of all combinations where that is within the budget, else a Latin hypercube.
     """
@@ -56,14 +56,14 @@ def lay_out(
 
 
 def settled(axes: Sequence[Axis], budget: int, design: Design) -> Design:
-    """What `auto` comes to; any other is itself."""
+    """Resolve `auto`; any other design is returned unchanged."""
     if design is not Design.auto:
         return design
     return Design.grid if _fits(axes, budget) else Design.lhs
 
 
 def is_grid(places: Sequence[Place]) -> bool:
-    """Whether they are all combinations of the values that they have."""
+    """Return whether the points are all combinations of their values."""
     if not places:
         return False
     columns = [{value.text for value in column} for column in zip(*places, strict=True)]
@@ -76,7 +76,7 @@ def _fits(axes: Sequence[Axis], budget: int) -> bool:
 
 
 def _steps(axes: Sequence[Axis], budget: int) -> int:
-    """Of each range without a number of its own: as many as the budget has room for."""
+    """Steps of each range without a count: as many as the budget allows."""
     own = [axis.values() for axis in axes if axis.spacing == LIST or axis.count]
     free = len(axes) - len(own)
     if not free:
@@ -94,8 +94,8 @@ def _product(parts: Sequence[Sequence[object] | set[str]]) -> int:
 
 
 def _sampled(axes: Sequence[Axis], budget: int, design: Design) -> list[Place]:
-    """A sample by SciPy, each place once: values of lists, steps, and open ranges."""
-    from scipy.stats import qmc  # takes a second: not for grids
+    """Sample by SciPy, without duplicates: values of lists, steps, and open ranges."""
+    from scipy.stats import qmc  # the import takes 1 s: not for grids
 
     if design is Design.sobol:
         power = max(budget - 1, 1).bit_length()

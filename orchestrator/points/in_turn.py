@@ -1,7 +1,7 @@
-"""Points in real time, one after another: on `software`, on `gateware`, on machines of a testbed.
+"""Serial executor in real time: on `software`, on `gateware`, on machines of a testbed.
 
-Two runs at once would take each other's processor, and machines of a testbed hold one. A run that
-the machine distorted says nothing, and is made again a few times.
+Two runs at once would compete for the processor, and a machine of a testbed holds one. A run that
+the machine distorted is invalid and is retried a few times.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from orchestrator.points.through import Executor
 from orchestrator.run.verdict import INVALID
 
 TRIES = 3
-"""Runs of a point, as long as they are invalid."""
+"""Most runs of a point while they are invalid."""
 
 
 def plan_of(point: Point) -> Plan:
-    """What is run: the plan of the subject with the seed."""
+    """Plan of a point: that of its experiment, with the seed."""
     return Plan(**point.subject.table, seed=point.seed)
 
 
 def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
-    """What runs a point as `tailback run` does: on a target that workers cannot have.
+    """Function that runs a point as `tailback run` does: for targets without worker processes.
 
     `how` goes to the run: pace, cores, testbed, programs.
     """
@@ -51,13 +51,13 @@ def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
 
 
 class InTurn:
-    """Whoever runs points one by one."""
+    """Executor that runs points one by one."""
 
     def __init__(self, carry: Carry, say: Say) -> None:
         self._carry, self._say = carry, say
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
-        """(number, answer) in the order of the points."""
+        """(number, reply) in the order of the points."""
         for number, point in points:
             yield number, self._answer(point)
 
@@ -77,5 +77,5 @@ class InTurn:
 
 
 def in_turn(carry: Carry) -> Executor:
-    """Makes the one who runs points by `carry`."""
+    """Executor that runs points by `carry`, one by one."""
     return lambda say: contextlib.nullcontext(InTurn(carry, say))

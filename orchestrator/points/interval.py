@@ -1,4 +1,4 @@
-"""Mean of a few seeds, and the interval that the mean of all seeds lies in."""
+"""Mean of a few seeds, and the confidence interval of the mean over all seeds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from collections.abc import Sequence
 
 LEVEL = 0.95
 LEAST = 3
-"""Seeds that say something of their spread."""
+"""Least number of seeds for an interval."""
 
 
 def mean_and_half(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Mean, and half the width of its 95 % interval (Student's t); None where they say nothing.
+    """Mean, and half the width of its 95 % interval (Student's t); None without enough values.
 
-    The interval is that of independent values of about normal distribution; of one value there is
-    none.
+    The interval assumes independent values of about normal distribution; one value has none.
     """
     count = len(values)
     if not count:
@@ -29,7 +28,7 @@ def mean_and_half(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 @functools.cache
 def quantile(freedom: int) -> float:
-    """Of Student's t with so many degrees of freedom: what 97.5 % do not exceed."""
+    """97.5 % quantile of Student's t with so many degrees of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + LEVEL) / 2))

@@ -1,12 +1,12 @@
-"""A sweep that goes on tells of itself, so that a console can show it: a file of lines that grows.
+"""Journal of a running sweep: a growing file of JSON lines that a console shows.
 
-It lies in the private folder in which runs are found (see `live.sweeps`), and goes when the sweep
-ends; whoever has it open then still reads its last line. Each line is JSON:
+It lies in the private folder of running sessions (see `live.sweeps`), and is removed when the sweep
+ends; a reader that has it open still reads its last line. Each line is JSON:
 
-    {"tailback": 1, "process": ..., "plan": ..., "axes": [...], ...}    the first: what is swept
-    {"columns": [[name, unit], ...]}                                    what points tell, so far
+    {"tailback": 1, "process": ..., "plan": ..., "axes": [...], ...}    the first: the sweep
+    {"columns": [[name, unit], ...]}                                    columns of points, so far
     {"at": place, "of": values, "seed": ..., "verdict": ..., "n": [...]}    a point
-    {"at": place, "of": values, "why": ...}                             a place that makes no plan
+    {"at": place, "of": values, "why": ...}                             a refused parameter point
     {"stage": ..., "done": 0.4, "text": ...}                            progress
     {"ended": "done" | "failed" | "stopped", "text": ..., "folder": ...}    the last
 
@@ -39,13 +39,13 @@ from orchestrator.run.judging import judge
 
 FORMAT = 1
 EVERY_S = 0.2
-"""Progress is told no more often, but for its end."""
+"""Least interval between two reports of progress, except the last."""
 MOST_TEXT = 2000
-"""Characters of a reason."""
+"""Most characters of a reason."""
 
 
 class Journal(Onlooker):
-    """See the module. Made by `watched`."""
+    """Writer of a sweep's journal, made by `watched`."""
 
     def __init__(self, file: IO[str], sweep: Sweep) -> None:
         self._file: IO[str] | None = file
@@ -53,24 +53,25 @@ class Journal(Onlooker):
         self._flat = Flat(sweep.wanted)
         self._columns: list[str] = []
         self._looked = 0
-        """Columns of rows that there were when those that are told were chosen."""
+        """Number of columns at the last selection."""
         self._places: dict[bytes, list[int]] = {}
-        """Digest of a subject -> its places: more than one where a parameter changes nothing."""
+        """Digest of an experiment -> its parameter points: several where a parameter has no
+        effect."""
         self._told = 0.0
         self._write(_head(sweep))
 
     def place(self, at: int, subject: Subject) -> None:
-        """Remember whose points are those of this subject."""
+        """Note the parameter point of an experiment."""
         mine = self._places.setdefault(bytes.fromhex(subject.digest), [])
         if at not in mine:
             mine.append(at)
 
     def refused(self, at: int, why: str) -> None:
-        """A place makes no plan."""
+        """Write a refused parameter point."""
         self._write({"at": at, "of": self._values(at), "why": why[:MOST_TEXT]})
 
     def point(self, point: Point, row: Row) -> None:
-        """Its numbers, of every place that it is a point of."""
+        """Write the numbers of a point, for every parameter point of its experiment."""
         numbers = self._flat.of(row)
         if len(self._flat.units) != self._looked:
             self._looked = len(self._flat.units)
@@ -84,7 +85,7 @@ class Journal(Onlooker):
             self._write({"at": at, "of": self._values(at)} | said)
 
     def progress(self, progress: Progress) -> None:
-        """How far it is."""
+        """Write the progress."""
         now = time.monotonic()
         if progress.done < 1 and now - self._told < EVERY_S:
             return
@@ -92,23 +93,23 @@ class Journal(Onlooker):
         self._write({"stage": progress.stage, "done": progress.done, "text": progress.detail})
 
     def said(self, text: str) -> None:
-        """What workers tell of themselves."""
+        """Write a message of the workers."""
         self._write({"said": text[:MOST_TEXT]})
 
     def ended(self, how: str, text: str, folder: Path | None) -> None:
-        """The last line."""
+        """Write the last line."""
         path = None if folder is None else str(folder.absolute())
         self._write({"ended": how, "text": text[:MOST_TEXT], "folder": path})
 
     def _choose(self) -> None:
-        """Columns that have come are told from now on, if they are to be drawn."""
+        """Select new columns for the journal, if they are to be drawn."""
         every = list(self._flat.units)
         edge = self._sweep.edge
         texts = [*([edge.metric] if edge is not None else []), *self._sweep.draw]
         texts += [expect.called for expect in self._sweep.plan.expect if not self._sweep.draw]
         chosen = list(self._columns)
         for text in texts:
-            with contextlib.suppress(BadInput):  # it may come with another place
+            with contextlib.suppress(BadInput):  # a later point may have the column
                 chosen.append(column_of(text, every, "--draw"))
         chosen = list(dict.fromkeys(chosen)) or every[:1]
         if chosen != self._columns:
@@ -145,7 +146,7 @@ def _head(sweep: Sweep) -> dict[str, Any]:
 
 
 def _extent(sweep: Sweep, at: int) -> dict[str, Any]:
-    """What a map has room for from the beginning: all values of an axis in order, or its ends."""
+    """Extent of an axis, known at the beginning: all its values in order, or its ends."""
     axis = sweep.axes[at]
     if sweep.design == "grid":
         found = {place[at].number: place[at] for place in sweep.places}
@@ -163,11 +164,11 @@ Finish = Callable[[Path], None]
 
 @contextlib.contextmanager
 def watched(sweep: Sweep) -> Iterator[tuple[Onlooker, Finish]]:
-    """Somebody who tells consoles of a sweep, and what is to be told the folder in the end.
+    """Listener that writes the journal of a sweep, and a function to report the final folder.
 
-    Nobody is told where there is no private folder, or no room in it.
+    Without a private folder, or room in it, the listener does nothing.
     """
-    under_way()  # what dead sweeps left goes
+    under_way()  # removes the journals of dead sweeps
     if (file := _opened()) is None:
         yield NOBODY, lambda path: None
         return
@@ -184,7 +185,7 @@ def watched(sweep: Sweep) -> Iterator[tuple[Onlooker, Finish]]:
         journal.ended(DONE if kept else STOPPED, "", kept[-1] if kept else None)
     finally:
         Path(file.name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # what is left to be written of a full disk
+        with contextlib.suppress(OSError):  # the disk may be full
             file.close()
 
 

@@ -1,4 +1,4 @@
-"""The keys of a plan that can be varied, for the shell to complete."""
+"""Keys of a plan that can be varied, for the shell's completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchestrator.registry import Registry
 
 
 def keys_of(plan: Plan) -> list[str]:
-    """Names of its sweep, then dotted keys of all values that its resolved tables have."""
+    """Names of the plan's sweep, then the dotted keys of all values of its resolved tables."""
     names = list(plan.sweep.names) if plan.sweep else []
     table = plan.check(Registry.load()).plan.to_table()
     tops = {key: value for key, value in table.items() if key not in (*NOT_RUN, "name", "phases")}

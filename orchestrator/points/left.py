@@ -1,4 +1,4 @@
-"""How long the points that are left will take, from those that were run."""
+"""Estimate of the remaining time of a batch, from the points that were run."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from orchestrator.points.subject import Point
 
 Weigh = Callable[[Point], float]
-"""What a point may cost beside others of its target, before one like it was run."""
+"""Relative cost of a point among those of its target, before one of its plan was run."""
 Kind = tuple[str, str]
 """Plan and target."""
 
 
 class Left:
-    """The time left, shared by workers: each point costs the mean of those of its plan.
+    """Remaining time, shared by workers: each point costs the mean of those of its plan.
 
-    Before one of them was run it costs what others did, of the same target where there are such,
-    by weight. Nothing is said before the first point was run.
+    Before one of its plan was run, the cost comes from other points, of the same target if
+    possible, by weight. There is no estimate before the first point was run.
     """
 
     def __init__(
@@ -30,16 +30,16 @@ class Left:
 
     @property
     def share(self) -> float:
-        """Of the points that had to be run, done."""
+        """Share of the points to run that is done."""
         return 1.0 if not self._all else 1 - self._left.total() / self._all
 
     def done(self, point: Point, cost_s: float) -> None:
-        """One was run, in so many seconds of one worker."""
+        """Note that a point was run, in so many seconds of one worker."""
         self._left[_kind(point)] -= 1
         self._costs.setdefault(_kind(point), []).append(cost_s)
 
     def seconds(self) -> float | None:
-        """None before anything is known."""
+        """Remaining seconds; None before the first point."""
         if not self._costs:
             return None
         total = 0.0
@@ -49,13 +49,13 @@ class Left:
         return total / min(self._workers, max(self._left.total(), 1))
 
     def _guess(self, kind: Kind) -> float:
-        """What one of them costs by those of other plans, by weight."""
+        """Cost of a point from those of other plans, by weight."""
         alike = {k: costs for k, costs in self._costs.items() if k[1] == kind[1]} or self._costs
         weights = sum(self._weights[k] * len(costs) for k, costs in alike.items())
         return self._weights[kind] * sum(map(sum, alike.values())) / weights
 
     def words(self) -> str:
-        """For the bar: how many of how many, and the time left."""
+        """Text of the progress bar: points done of all, and the remaining time."""
         text = f"{self._all - self._left.total()} of {self._all} points"
         if self._kept:
             text += f", {self._kept} from before"
@@ -70,7 +70,7 @@ def _kind(point: Point) -> Kind:
 
 
 def spoken(seconds: float) -> str:
-    """A time for people: 40 s, 1.5 h."""
+    """Text of a time: 40 s, 1.5 h."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""Do a plan's expectations notice its mutants? The plan and each of them is run and judged."""
+"""Mutation trial: runs a plan and its mutants, and judges which expectations notice them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from orchestrator.run.verdict import INVALID, MET
 
 CAUGHT, SURVIVED, SAME = "caught", "survived", "same"
 OTHERWISE = "caught by others"
-"""It misses something, but not all that it names."""
+"""The mutant misses an expectation, but not all that it names."""
 TOLD_APART = "not the same"
-"""It is said to be the same, and yet misses something."""
+"""The mutant is declared equivalent, but misses an expectation."""
 EXPECTED = "survived as said"
-"""It misses nothing, and the plan says why."""
+"""The mutant misses no expectation, for a reason that the plan gives."""
 AS_SAID = (CAUGHT, SAME, EXPECTED)
 
 
@@ -47,7 +47,7 @@ class Trial:
 
     @classmethod
     def of(cls, plan: Plan, seeds: Sequence[int]) -> Trial:
-        """On `simulated`. Raises BadInput for mutants that are no plans, or change nothing."""
+        """Make the mutants, for `simulated`. Raises BadInput for an invalid or unchanged plan."""
         if not plan.mutant:
             raise BadInput(plan.source, "it has no [[mutant]]; see docs/mutants.md")
         subject, changed = Subject.of(plan, SIMULATED), list[Changed]()
@@ -66,12 +66,12 @@ class Trial:
         return cls(plan, subject, changed, list(seeds))
 
     def points(self) -> list[Point]:
-        """Of the plan, then of each mutant."""
+        """Points of the plan, then of each mutant."""
         subjects = [self.subject, *(one.subject for one in self.changed)]
         return [Point(subject, seed) for subject in subjects for seed in self.seeds]
 
     def judge(self, found: Sequence[Found]) -> dict[str, Any]:
-        """The results of `points()`, judged."""
+        """Judge the results of `points()`."""
         count = len(self.seeds)
         parts = [found[at : at + count] for at in range(0, len(found), count)]
         own = judge_seeds(self.plan, parts[0])
@@ -82,7 +82,7 @@ class Trial:
         ]
         counted = [one for one in mutants if not one["same"]]
         valid = own["verdict"] != INVALID
-        met = own["verdict"] == MET or (valid and all(sound))  # one seed may judge a row not at all
+        met = own["verdict"] == MET or (valid and all(sound))  # one seed cannot judge a row of many
         rows = zip(self.plan.expect, sound, strict=True)
         settled = valid and all(good or expect.differs for expect, good in rows)
         return {
@@ -98,14 +98,14 @@ class Trial:
 
 
 def _open(row: dict[str, Any]) -> bool:
-    """One seed does not judge it."""
+    """Return whether the row needs more than one seed."""
     return row["of_seeds"] is not None and row["count"] == 1
 
 
 def _judged(
     plan: Plan, changed: Changed, found: Sequence[Found], sound: Sequence[bool]
 ) -> dict[str, Any]:
-    """One mutant: which expectations noticed it, and what is to be said of that."""
+    """Judgement of one mutant: the expectations that detected it, and its outcome."""
     mutant, result = changed.mutant, judge_seeds(plan, found)
     entities = watching.entities(changed.plan)
     caught_by, gone = list[int](), list[int]()
@@ -141,13 +141,14 @@ def _outcome(mutant: Mutant, caught_by: list[int], not_missed: list[int]) -> str
 
 
 def _missed(row: dict[str, Any]) -> bool:
-    """With more than half of the seeds, or as `of_seeds` has it: one unlucky seed catches none."""
+    """Return whether a row is missed: with most seeds, or by `of_seeds`; one seed does not
+    suffice."""
     if row["of_seeds"] is not None:
         return not row["met"]
     return bool(2 * row["met_in"] < row["count"])
 
 
 def _there(expect: Expect, entities: dict[str, frozenset[str]]) -> bool:
-    """Whether the mutated plan still has what is expected of: what is not there shows nothing."""
+    """Return whether the mutated plan still has the entities of an expectation."""
     of = [expect.of] if expect.relative_to is None else [expect.of, expect.relative_to]
     return all(watching.has_metric(expect.metric, entities.get(name, frozenset())) for name in of)

@@ -1,9 +1,9 @@
-"""Places one after another, close together where the answer changes: `--design adaptive`.
+"""Adaptive sampling: parameter points close to where the answer changes, `--design adaptive`.
 
-The corners of the space come first, then, round by round, the middle of whatever lies across the
-edge or may do so, by the learners of `adaptive` (bisection along one parameter, triangles and
-tetrahedra between several). Parameters that are lists, or have steps of their own, are not
-bisected: each combination of theirs is a space of its own, and all share the places there are.
+The corners of the space come first, then, round by round, the middle of intervals or simplices that
+may cross the threshold, by the learners of `adaptive` (bisection along one parameter, triangles and
+tetrahedra between several). Parameters that are lists or have steps are not bisected: each of their
+combinations is a space of its own, and all share the budget.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from orchestrator.points.axis import LIST, Axis
 from orchestrator.points.grid import Place
 
 ROUND = 2
-"""Places that are chosen at a time, for each corner of each space: fewer halve more often, more
-keep more workers busy. Not by the number of these, which would change the places."""
+"""Parameter points per round, for each corner of each space: fewer adapt better, more keep more
+workers busy. Independent of the number of workers, which would change the choice."""
 FAINT = 1 / 32
-"""What a piece of the space on one side counts beside one of its size that the edge crosses."""
+"""Relative loss of an interval or simplex on one side, against one that crosses the threshold."""
 PATIENCE = 8
-"""Rounds in a row that bring no new place, since the values of axes are rounded: all is known."""
+"""Rounds without a new parameter point (values are rounded) after which the search ends."""
 BELOW, UNSURE, ABOVE = -1, 0, 1
-"""Sides of the edge. Where an interval holds the edge nobody knows."""
+"""Sides of the threshold; unsure where the confidence interval contains it."""
 Texts = tuple[str, ...]
 
 
 class NearEdge:
-    """Chooses places, round by round, by the sides of those before. Needs `adaptive`."""
+    """Sampler that chooses points, round by round, by the sides of the earlier ones. Needs
+    `adaptive`."""
 
     def __init__(self, axes: Sequence[Axis], most: int, said: str) -> None:
-        """`most`: places in all. Raises BadInput, which names `said`."""
+        """`most`: most parameter points. Raises BadInput, which names the option `said`."""
         self._axes, self._most = axes, most
         self.halved = [
             at for at, axis in enumerate(axes) if axis.spacing != LIST and not axis.count
         ]
-        """Which parameters are bisected."""
+        """Indices of the bisected parameters."""
         if not self.halved:
             text = "a range without steps (a..b) is expected, to be halved where the answer changes"
             raise BadInput(said, text)
@@ -55,7 +56,7 @@ class NearEdge:
         self._open: dict[Texts, list[Any]] = {}
 
     def ask(self) -> list[Place]:
-        """The next places; none when there are as many as there may be, or nothing is new."""
+        """Next parameter points; empty at the end of the budget, or without a new one."""
         places: dict[Texts, Place] = {}
         room = min(self._round, self._most - len(self._sides))
         for _ in range(PATIENCE):
@@ -72,7 +73,7 @@ class NearEdge:
         return list(places.values())
 
     def tell(self, sides: Mapping[Texts, int]) -> None:
-        """The side of each place that was asked for, by the texts of its values."""
+        """Take the side of each requested parameter point, by the texts of its values."""
         for texts, points in self._open.items():
             self._sides[texts] = sides[texts]
             for point in points:
@@ -88,7 +89,7 @@ class NearEdge:
 
 
 def side_of(mean: float | None, half: float | None, value: float) -> int:
-    """Of a place by the interval of its mean. One without a number is not above."""
+    """Side of a mean with its interval; without a number: BELOW."""
     if mean is None:
         return BELOW
     if half is not None and abs(mean - value) <= half:
@@ -111,12 +112,12 @@ def _learner(spaces: int, dimensions: int) -> Any:
 
 
 def _length(ends: Sequence[float], sides: Sequence[float]) -> float:
-    """The loss of a piece of one parameter."""
+    """Loss of an interval of one parameter."""
     return abs(ends[1] - ends[0]) * _weight(np.asarray(sides, float))
 
 
 def _volume(corners: np.ndarray, sides: np.ndarray, scale: float) -> float:
-    """The loss of a triangle, or of its like in more dimensions; sides keep their sign."""
+    """Loss of a triangle, or of a simplex of more dimensions."""
     edges = np.asarray(corners)[1:] - np.asarray(corners)[0]
     return abs(float(np.linalg.det(edges))) * _weight(np.asarray(sides, float))
 

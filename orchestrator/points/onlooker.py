@@ -1,4 +1,4 @@
-"""Who hears of a sweep while it is run."""
+"""Listener interface of a sweep."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from orchestrator.progress import Progress
 
 
 class Onlooker:
-    """Told of places, points and progress as they come. This one does nothing with it."""
+    """Listener for parameter points, points and progress. This base class ignores all."""
 
     def place(self, at: int, subject: Subject) -> None:
-        """It is the turn of a place."""
+        """A parameter point begins."""
 
     def refused(self, at: int, why: str) -> None:
-        """A place makes no plan."""
+        """A parameter point has no valid plan."""
 
     def point(self, point: Point, row: Row) -> None:
-        """What a point came to, now or before."""
+        """A point has a result, new or from the store."""
 
     def progress(self, progress: Progress) -> None:
-        """How far the sweep is."""
+        """The progress of the sweep."""
 
     def said(self, text: str) -> None:
-        """What workers tell of themselves."""
+        """A message of the workers."""
 
 
 NOBODY = Onlooker()

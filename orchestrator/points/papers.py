@@ -1,4 +1,4 @@
-"""The five papers: which plans show what of each, and what of them no plan shows."""
+"""The five papers: plans that reproduce their figures, and figures that no plan reproduces."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _BEHIND = re.compile(r"[,;:]\s*")
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, by the name that docs/references.md has it by."""
+    """A paper, by its name in docs/references.md."""
 
     name: str
     without: Mapping[str, str]
-    """Figures and tables that no plan is to show -> why."""
+    """Figures and tables that no plan reproduces -> the reason."""
 
 
 _DRAWN = "a drawing of how it is built, or of an idea: no result"
@@ -49,7 +49,7 @@ PAPERS = (
 
 
 def named(names: Iterable[str]) -> list[Paper]:
-    """The papers that are meant, by the beginning of each name; all where there is none.
+    """Select papers by the beginnings of their names; all without a name.
 
     Raises BadInput, which lists them.
     """
@@ -65,7 +65,7 @@ def named(names: Iterable[str]) -> list[Paper]:
 
 
 def of_paper(text: str | None) -> tuple[str, str] | None:
-    """The paper that the key `paper` of a plan begins with, and what it says behind that."""
+    """Paper at the beginning of a plan's key `paper`, and the rest of the text."""
     for paper in PAPERS:
         rest = (text or "").removeprefix(paper.name)
         if rest != (text or "") and (behind := _BEHIND.match(rest)):
@@ -74,14 +74,14 @@ def of_paper(text: str | None) -> tuple[str, str] | None:
 
 
 def shown_by(text: str) -> list[str]:
-    """Figures and tables that a plan says it shows; none where it says `no figure`."""
+    """Figures and tables that a plan reproduces by its key `paper`; none with `no figure`."""
     if "no figure" in text:
         return []
     return [f"{kind} {number}" for kind, number in _PLACES.findall(text)]
 
 
 def order(name: str, text: str) -> tuple[int, int, str, str]:
-    """Tables first, then figures by number, then what shows neither."""
+    """Sort key: tables first, then figures by number, then the others."""
     places = shown_by(text)
     if not places:
         return 2, 0, text, name
@@ -94,7 +94,7 @@ def order(name: str, text: str) -> tuple[int, int, str, str]:
 def plans_of(
     papers: Iterable[Paper], said: Mapping[str, str | None]
 ) -> dict[str, list[tuple[str, str]]]:
-    """Paper -> (plan, what it shows), in the order of the paper; `said` are plans' key `paper`."""
+    """Paper -> (plan, figures and tables), in the paper's order; `said`: the plans' key `paper`."""
     found: dict[str, list[tuple[str, str]]] = {paper.name: [] for paper in papers}
     for name, text in said.items():
         of = of_paper(text)

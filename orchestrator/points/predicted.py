@@ -1,7 +1,7 @@
-"""In which interval another run is to be, from those of several seeds.
+"""Prediction intervals of another run, from those of several seeds.
 
-For n values that are spread normally, another one lies within mean ± t s sqrt(1 + 1/n) with 95 %:
-s their standard deviation, t the quantile of Student's distribution of n - 1 degrees of freedom.
+For n normally distributed values, another one lies within mean ± t s sqrt(1 + 1/n) with 95 %: s is
+their standard deviation, t the quantile of Student's distribution with n - 1 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from orchestrator.points.columns import Flat, called, wanted_by
 
 SHARE = 0.95
 FEWEST = 3
-"""Seeds, below which there is no interval worth the name."""
+"""Least number of seeds for an interval."""
 
 
 def interval(values: Sequence[float]) -> dict[str, float] | None:
-    """Mean and interval of another value; None of too few."""
+    """Mean and prediction interval of another value; None with too few values."""
     if len(values) < FEWEST:
         return None
     from scipy.stats import t
@@ -32,7 +32,7 @@ def interval(values: Sequence[float]) -> dict[str, float] | None:
 
 
 def predicted(plan: Plan, found: Sequence[Found]) -> dict[str, dict[str, float]]:
-    """Of every metric that all seeds yield, by the columns of the table of seeds."""
+    """Prediction intervals of the metrics that all seeds yield, by column of the seed table."""
     flat = Flat(wanted_by([], plan, "--metric"))
     rows = [flat.of(one.row) for one in found]
     told: dict[str, dict[str, float]] = {}
@@ -45,5 +45,5 @@ def predicted(plan: Plan, found: Sequence[Found]) -> dict[str, dict[str, float]]
 
 
 def of_row(told: dict[str, dict[str, float]], row: dict[str, Any]) -> dict[str, float] | None:
-    """That of an expectation's metric."""
+    """Prediction interval of an expectation's metric."""
     return told.get(called(row["metric"], row["of"], row["phase"]))

@@ -1,4 +1,4 @@
-"""Where in the space of free parameters something holds: its extent, and what it leaves out."""
+"""Regions of parameter space in which a statement holds: extent and excluded values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from orchestrator.points.axis import Axis, Value
 from orchestrator.points.grid import Place
 
 Holds = Sequence[Sequence[bool]]
-"""For each place: whether each statement holds there."""
+"""For each parameter point: whether each statement holds."""
 
 
 def region(axes: Sequence[Axis], places: Sequence[Place], inside: Sequence[bool]) -> dict[str, Any]:
-    """The places inside, by parameter, and whether the box around them holds nothing else."""
+    """Region of the points inside, by parameter, and whether their bounding box is free of
+    others."""
     within = [place for place, yes in zip(places, inside, strict=True) if yes]
     extents = [_extent(axis, at, places, within) for at, axis in enumerate(axes)]
     boxed = [place for place in places if within and _in_box(place, within)]
@@ -29,7 +30,7 @@ def region(axes: Sequence[Axis], places: Sequence[Place], inside: Sequence[bool]
 def _extent(
     axis: Axis, at: int, places: Sequence[Place], within: Sequence[Place]
 ) -> dict[str, Any]:
-    """Of one parameter: the values inside, and the tried ones next to them, where nothing is."""
+    """Extent along one parameter: the values inside, and the nearest tried values outside."""
     tried = _values(place[at] for place in places)
     found = _values(place[at] for place in within)
     texts = {value.text for value in found}
@@ -52,7 +53,7 @@ def _extent(
 
 
 def never(axes: Sequence[Axis], places: Sequence[Place], inside: Sequence[bool]) -> dict[str, Any]:
-    """Parameter -> values at which it holds at no place, whatever the others are."""
+    """Parameter -> values at which the statement holds for no values of the others."""
     found: dict[str, list[str]] = {}
     for at, axis in enumerate(axes):
         holding = {p[at].text for p, yes in zip(places, inside, strict=True) if yes}
@@ -63,7 +64,7 @@ def never(axes: Sequence[Axis], places: Sequence[Place], inside: Sequence[bool])
 
 
 def excluded_alone(holds: Holds, statement: int) -> list[int]:
-    """The places that all statements admit but this one."""
+    """Parameter points that only this statement excludes."""
     return [
         at
         for at, row in enumerate(holds)
@@ -72,9 +73,9 @@ def excluded_alone(holds: Holds, statement: int) -> list[int]:
 
 
 def contradictions(holds: Holds) -> list[tuple[int, ...]]:
-    """The smallest sets of statements that nowhere hold together, though each part of them does.
+    """Smallest sets of statements that hold together at no point, though their subsets do.
 
-    Sets of one are what holds nowhere; of more than three nobody can make much.
+    Sets of one are statements that never hold; sets of more than three are not searched.
     """
     count = len(holds[0]) if holds else 0
     columns = [frozenset(at for at, row in enumerate(holds) if row[one]) for one in range(count)]
@@ -89,7 +90,7 @@ def contradictions(holds: Holds) -> list[tuple[int, ...]]:
 
 
 def _values(values: Any) -> list[Value]:
-    """Each once, in order."""
+    """Values of a parameter in order, without duplicates."""
     return sorted({v.text: v for v in values}.values(), key=lambda value: value.number)
 
 

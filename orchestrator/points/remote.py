@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: one point at a time, with the engine loaded, as `worker`."""
+"""Point runner on a worker of a cluster: one point at a time, with the engine loaded."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from orchestrator.run.sources import digest_of
 
 INVALID = 3
 _one_at_a_time = threading.Lock()
-"""A worker of several threads has one engine."""
+"""Serialises the threads of a worker, which share one engine."""
 _bench = Bench()
 _subject = ""
 
 
 def answer(table: dict[str, Any], subject: str, sources: str, seed: int) -> Answer:
-    """One point of a subject, whose plan is looked at once; refused by other sources than asked."""
+    """Run a point; the plan of an experiment is read once. Refused if the worker's sources
+    differ."""
     global _subject
     with _one_at_a_time:
         ours = digest_of(Registry.load())

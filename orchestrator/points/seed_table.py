@@ -1,6 +1,6 @@
-"""The numbers of each seed as a table: `points/part-00000.parquet`, a row for each seed.
+"""Table of the numbers of each seed: `points/part-00000.parquet`, a row for each seed.
 
-Columns are called as those of a sweep, and are chosen as a sweep's are without `--metric`.
+Columns are named as those of a sweep, and selected as a sweep's are without `--metric`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.points.seeds import single
 
 
 def write_seeds(folder: Path, plan: Plan, found: Sequence[Found]) -> dict[str, str]:
-    """Write the table; its columns and their units."""
+    """Write the table; returns its columns and their units."""
     alone, flat = single(plan), Flat(wanted_by([], plan, "--metric"))
     for one in found:
         flat.of(one.row)

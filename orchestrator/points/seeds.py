@@ -1,4 +1,4 @@
-"""Several seeds of one plan: which, how their values are spread, and how the plan judges them."""
+"""Seeds of one plan: parsing, spread of the values, and the judgement over all seeds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ACCEPTED = (
 
 
 def read_seeds(text: str, plan: Plan) -> list[int]:
-    """The seeds that a text means: 20 the first twenty, 3,5,8..12 those. Raises BadInput."""
+    """Parse seeds: `20` for the first twenty, `3,5,8..12` for a list. Raises BadInput."""
     text = text.strip()
     if text == OF_PLAN:
         if plan.seeds is None:
@@ -50,10 +50,10 @@ def read_seeds(text: str, plan: Plan) -> list[int]:
 
 
 def judge_seeds(plan: Plan, found: Sequence[Found]) -> dict[str, Any]:
-    """What several seeds of one subject came to, by the expectations of a plan.
+    """Judge several seeds of one experiment by the expectations of a plan.
 
-    An expectation is met when it is with every seed, or as its `of_seeds` says. A seed whose run is
-    invalid makes all of it invalid.
+    An expectation is met if it is met with every seed, or by its `of_seeds`. A seed with an invalid
+    run makes the whole result invalid.
     """
     alone = single(plan)
     judged = [one.judged_by(alone) for one in found]
@@ -85,15 +85,15 @@ def judge_seeds(plan: Plan, found: Sequence[Found]) -> dict[str, Any]:
 
 
 def single(plan: Plan) -> Plan:
-    """The plan as one seed alone is judged by it."""
+    """The plan by which a single seed is judged."""
     expect = [one.model_copy(update={"of_seeds": None}) for one in plan.expect]
     return plan.model_copy(update={"expect": expect})
 
 
 def over_seeds(of_seeds: str | None, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One expectation over seeds, from its row of each: spread, how many met, and whether it is.
+    """One expectation over all seeds: spread, number of seeds that meet it, and its verdict.
 
-    A seed that did not yield the metric does not meet it, and there is no median then.
+    A seed without the metric does not meet it, and there is no median then.
     """
     first, values = rows[0], [row["value"] for row in rows]
     known = [value for value in values if value is not None]

@@ -1,4 +1,4 @@
-"""A plan on a target over seeds, with its mutants: what has to be run, and what came of it."""
+"""Trial of a plan on a target over seeds, with its mutants: points to run, and results."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from orchestrator.terminal import show
 
 NOT_RUN, REFUSED = "not run", "refused"
 STARTING = 1e9
-"""Octets that cost about as much as to begin a point: a second or less."""
+"""Start-up cost of a point, in octets: a second or less."""
 OF_ROW = ("met", "uncertain", "uncertainty", "met_in", "count", "mean", "sd", "least", "most")
 ByDigest = Mapping[str, Found]
-"""What was run, by the digests of its points."""
+"""Results, by the digests of their points."""
 
 
 @dataclass(frozen=True)
 class Showing:
-    """Make it by `of`. What a target refuses has no points."""
+    """Trial of a plan on a target, made by `of`. A refused plan has no points."""
 
     plan: Plan
     target: str
@@ -45,9 +45,9 @@ class Showing:
         mutants_over: int | None = None,
         **how: Any,
     ) -> Showing:
-        """`how` is what else a target in real time is told. Raises BadInput.
+        """`how`: further options of a target in real time. Raises BadInput.
 
-        Mutants are judged over as many of the first seeds as `mutants_over` says; None: over all.
+        `mutants_over`: number of the first seeds over which mutants are judged; None: all.
         """
         told = {} if target == SIMULATED else how
         try:
@@ -65,13 +65,13 @@ class Showing:
 
     @property
     def weight(self) -> float:
-        """What a point may cost beside others: the octets that its links could carry; its time."""
+        """Relative cost of a point: the octets that its links could carry, or its duration."""
         if self.target != SIMULATED:
             return real_seconds(self.plan)
         return STARTING + octets(self.plan)
 
     def judge(self, found: ByDigest) -> dict[str, Any]:
-        """What it came to. What lacks a seed, or a mutant a point, counts as not run."""
+        """Judge the results. With a missing point the trial, or its mutants, count as not run."""
         ours = [found[one.digest] for one in self.own if one.digest in found]
         paces = {one.row["fidelity"].get("pace", 1.0) for one in ours if "fidelity" in one.row}
         result = {
@@ -121,9 +121,9 @@ class Showing:
 
 
 def _why(row: Mapping[str, Any], verdict: str) -> str:
-    """Why this target says less than the plan could give a reason for; nothing where it does not.
+    """Reason why an unmet row says nothing about the algorithm; empty where it does.
 
-    Then the row is the machine's, or one seed's, and no statement on the algorithm.
+    Such a row depends on the machine, or needs more seeds.
     """
     if row["met"]:
         return ""
@@ -138,7 +138,7 @@ def _why(row: Mapping[str, Any], verdict: str) -> str:
 
 
 def asked(plan: Plan) -> list[dict[str, Any]]:
-    """What a plan expects, before anything is run."""
+    """Expectations of a plan as rows, before any run."""
     kept = ("metric", "of", "phase", "min", "max", "unit", "source", "note")
     return [
         {

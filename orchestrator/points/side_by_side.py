@@ -1,6 +1,6 @@
-"""Points that machines of a testbed hold, one each: as many at once as there are machines.
+"""Concurrent executor for machines of a testbed: one point on each machine.
 
-Each point is waited for in a thread of its own; whoever places them on machines is elsewhere.
+Each point waits in a thread of its own; the controller assigns points to machines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from orchestrator.points.through import Executor
 
 
 class SideBySide(InTurn):
-    """Whoever has so many points run at once, in a `with` block; `stop` ends what goes on at its
+    """Executor of `size` points at once, in a `with` block; `stop` ends running points at its
     end."""
 
     def __init__(self, carry: Carry, say: Say, size: int, stop: Callable[[], None]) -> None:
@@ -28,7 +28,7 @@ class SideBySide(InTurn):
         self._hands = ThreadPoolExecutor(size, thread_name_prefix="point")
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
-        """(number, answer) in the order in which they come."""
+        """(number, reply) in order of completion."""
         waiting = iter(points)
         going: dict[Future[Answer], int] = {}
 
@@ -57,5 +57,5 @@ class SideBySide(InTurn):
 
 
 def side_by_side(carry: Carry, size: int, stop: Callable[[], None]) -> Executor:
-    """Makes the one who runs so many points at once by `carry`."""
+    """Executor that runs `size` points at once by `carry`."""
     return lambda say: SideBySide(carry, say, size, stop)

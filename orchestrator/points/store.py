@@ -1,12 +1,13 @@
-"""What points came to, kept on disk as it comes, so that nothing is run twice.
+"""Store of point results on disk, so that no point is run twice.
 
 One file per plan in the store's folder, a line per point, which only grows:
 
     DIGEST CRC32 {"metrics": ..., "sources": ...}
 
-A line is written at once, and counts only if it is whole and its checksum right; what a killed
-process or a full disk left half-written is run again. The last line of a point counts. `sources`
-is the digest of what made the line: `tailback clean` drops those of other sources (`dropping`).
+A line is written at once, and is valid only if it is complete and its checksum matches; a point
+whose line was cut by a killed process or a full disk is run again. The last line of a point counts.
+`sources` is the digest of the sources that made the line: `tailback clean` drops lines of other
+sources (`dropping`).
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._new: set[bytes] | None = None
-        """Once the rest is forgotten: what was put since."""
+        """After `forget`: the points stored since; else None."""
         self._starts: dict[str, dict[bytes, int]] = {}
-        """Of each plan: where the last line of a point begins."""
+        """Plan -> digest -> offset of the last line of a point."""
 
     def get(self, point: Point) -> Row | None:
-        """What is kept of a point; None where that is nothing, or damaged."""
+        """Stored row of a point; None if it is missing or damaged."""
         key = bytes.fromhex(point.digest)
         if self._new is not None and key not in self._new:
             return None
@@ -64,7 +65,7 @@ class Store:
         return None if row is None else {k: v for k, v in row.items() if k != SOURCES}
 
     def put(self, point: Point, row: Row) -> None:
-        """Keep what a point came to. Raises BadInput, RunFailed where that cannot be written."""
+        """Store the row of a point. Raises BadInput, RunFailed where it cannot be written."""
         said = row | {SOURCES: point.subject.sources}
         text = json.dumps(said, allow_nan=False, separators=(",", ":")).encode()
         line = b"%s %08x %s\n" % (point.digest.encode(), zlib.crc32(text), text)
@@ -88,7 +89,7 @@ class Store:
             raise BadInput(str(path), f"cannot be written: {error.strerror}") from error
 
     def costs(self, name: str) -> list[float]:
-        """Seconds that the last points of a plan took, of those that are kept."""
+        """Durations (s) of the latest stored points of a plan."""
         starts = sorted(self._index(name).values())[-LATEST:]
         if not starts:
             return []
@@ -97,20 +98,20 @@ class Store:
         return [row["cost_s"] for row in rows if row is not None and "cost_s" in row]
 
     def forget(self) -> None:
-        """Leave out what is kept so far: every point counts as not run yet."""
+        """Ignore the rows stored so far: every point counts as not run."""
         self._new = set()
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}{SUFFIX}"
 
     def _index(self, name: str) -> dict[bytes, int]:
-        """Digest -> where its last line begins: all that is in memory of a point."""
+        """Digest -> offset of its last line: only this is held in memory."""
         if name not in self._starts:
             starts: dict[bytes, int] = {}
             with contextlib.suppress(FileNotFoundError), self._file(name).open("rb") as file:
                 start = 0
                 for line in file:
-                    with contextlib.suppress(ValueError):  # half a line, of a killed process
+                    with contextlib.suppress(ValueError):  # an incomplete line of a killed process
                         starts[bytes.fromhex(line[:DIGEST].decode("ascii"))] = start
                     start += len(line)
             self._starts[name] = starts
@@ -124,7 +125,7 @@ def _lines(file: BinaryIO, starts: list[int]) -> Iterator[bytes]:
 
 
 def read_line(line: bytes) -> Row | None:
-    """The row of a line; None where it is not as it was written."""
+    """Row of a line; None if the line is damaged."""
     _, _, rest = line.partition(b" ")
     check, _, text = rest.partition(b" ")
     text = text.removesuffix(b"\n")

@@ -1,4 +1,4 @@
-"""What is run: a resolved plan without its seed, and each point of it: with one."""
+"""Experiment: a resolved plan without its seed, and its points, one per seed."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from orchestrator.plan import Plan
 
 NOT_RUN = ("seed", "title", "paper", "expect", "capture", "figure")
-"""Of a resolved plan: what is the point's own, is for people, judges, writes down or draws."""
+"""Keys of a resolved plan without effect on a run: its seed, texts, expectations, outputs."""
 SIMULATED = "simulated"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is run with one seed or many. Make it by `of`; equal digests mean equal results."""
+    """Plan to be run with one seed or many, made by `of`; equal digests mean equal results."""
 
     name: str
-    """Of the plan."""
+    """Name of the plan."""
     target: str
     table: dict[str, Any] = field(repr=False)
     digest: str
     sources: str = ""
-    """The digest of what makes its results; by this it is known later whether they are of today."""
+    """Digest of the sources that make its results, to detect outdated ones."""
 
     @classmethod
     def of(cls, plan: Plan, target: str | None = None, **how: Any) -> Subject:
         """A plan, checked, on its target or another one. Raises BadInput, Refused.
 
-        `how` is what else a target is told (its pace, its cores); None: nothing. With a
-        `controller` the target is on its machines, of which this one says only what no machine can.
+        `how`: further options of the target (its pace, its cores). With a `controller` the target
+        runs on its machines, and only lacks common to all machines are refused here.
         """
         from orchestrator.capability import Capability
         from orchestrator.run.execute import refuse, refuse_lacks
@@ -68,7 +68,7 @@ class Point:
 
     @property
     def digest(self) -> str:
-        """What its result is kept by."""
+        """Key of its result in the store."""
         return hashlib.sha256(f"{self.subject.digest} {self.seed}".encode()).hexdigest()[:32]
 
     def __str__(self) -> str:

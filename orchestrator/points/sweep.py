@@ -1,4 +1,4 @@
-"""A plan at many places of its parameters, with several seeds each: what is to be run.
+"""Design of a sweep: a plan at many parameter points, with several seeds each.
 
 sweep = Sweep.of(load_plan("quickstart", []), Wishes(over=["sources=2,8,32"], seeds="5"))
 """
@@ -32,21 +32,21 @@ from orchestrator.run.files import files_of, with_whole_paths
 
 OVER, DESIGN = "--over", "--design"
 TAKEN = ("place", "seed", "seeds", "verdict")
-"""Columns of a sweep's tables that no axis can be."""
+"""Reserved names: columns of a sweep's tables."""
 NO_FABRIC = (
     "a plan that names a fabric is expected, without 'scale' and 'without', and without --set of "
     "entries of lists: it has to be written down with the fabric still in it"
 )
 RECENT = 64
-"""Places whose plans are kept for when they are asked for again."""
+"""Number of parameter points whose plans are cached."""
 ORDER_SEED = 1
-"""Places are run in an order by chance, always the same: those that are done tell of all the rest
-how long they take."""
+"""Seed of the random order of parameter points, in which the first ones give an unbiased estimate
+of the remaining time."""
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the command line, or a caller, says of a sweep; None and () leave it to the plan."""
+    """Options of a sweep from the command line or a caller; None and () leave them to the plan."""
 
     over: Sequence[str] = ()
     seeds: str | None = None
@@ -58,12 +58,12 @@ class Wishes:
     narrow: str | None = None
     target: str = SIMULATED
     how: Mapping[str, str] = field(default_factory=dict)
-    """What else the target is told, which makes other points: its pace, whose machines it has."""
+    """Further options of the target, which change the points: its pace, its machines."""
 
 
 @dataclass
 class Sweep:
-    """What is to be run; the plans of its places are made one by one, when it is their turn."""
+    """Sweep to be run; the plans of its parameter points are made one by one, on demand."""
 
     plan: Plan
     axes: list[Axis]
@@ -75,24 +75,24 @@ class Sweep:
     edge: Edge | None
     narrow: Width | None
     table: dict[str, Any]
-    """[sweep] that asks for the same; seeds apart."""
+    """Table [sweep] that is equivalent, except for the seeds."""
     overlay: list[dict[str, Any]] = field(default_factory=list)
     """Lines laid over its maps, as sweep.json has them."""
     saltelli: Saltelli | None = None
     search: NearEdge | None = None
-    """Chooses further places by what those before came to; `budget` in all."""
+    """Chooses further parameter points by the earlier results, `budget` in all."""
     budget: int = 0
     target: str = SIMULATED
     how: Mapping[str, str] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
-    """Places that turned out to make no plan, and why."""
+    """Parameter points without a valid plan, with the reason."""
     _digests: dict[int, tuple[str, str]] = field(default_factory=dict)
     _first: BadInput | Refused | None = None
     _recent: dict[int, Subject] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, wishes: Wishes) -> Sweep:
-        """Raises BadInput, Refused for a plan that cannot be run on the target."""
+        """Design a sweep. Raises BadInput, Refused for a plan that cannot be run on the target."""
         table = plan.sweep or Table()
         texts = list(wishes.over) or table.over
         if not texts:
@@ -105,7 +105,7 @@ class Sweep:
             raise BadInput(OVER, [Problem(OVER, fabric.KEY, NO_FABRIC)])
         layout = Layout(wishes.design or table.design)
         budget = wishes.points or table.points
-        # what is wrong with all places is told at once
+        # an error of all parameter points is raised at once
         Subject.of(plan, wishes.target, **wishes.how)
         edge, narrow = wishes.edge or table.edge, wishes.narrow or table.narrow
         saltelli = search = None
@@ -158,39 +158,39 @@ class Sweep:
 
     @property
     def most(self) -> int:
-        """Points there are at most, by what is known of places that make no plan."""
+        """Most points to run, without those of parameter points known to be refused."""
         places = self.budget if self.search is not None else len(self.places)
         return (places - len(self.refused)) * len(self.seeds)
 
     @property
     def may_need_fewer(self) -> bool:
-        """Whether a place may have enough before it had all seeds."""
+        """True if a parameter point may need fewer than all seeds."""
         return self.narrow is not None or self.search is not None
 
     def add(self, places: Sequence[Place]) -> list[int]:
-        """Further places, and the numbers that they get."""
+        """Add parameter points; returns their indices."""
         first = len(self.places)
         self.places.extend(places)
         return list(range(first, len(self.places)))
 
     def to_toml(self) -> str:
-        """A plan that asks for the same, seeds apart, wherever it is read."""
+        """Self-contained plan with the equivalent sweep, except for the seeds."""
         resolved = self.plan.check(Registry.load())
         written = self.plan.unexpanded() if varies_fabric(self.axes) else self.plan.written()
         table = {**(written or {}), "sweep": self.table}
         return write(with_whole_paths(table, files_of(resolved)))
 
     def order(self) -> list[int]:
-        """The places in the order in which they are run."""
+        """Indices of the parameter points in the order of their runs."""
         order = list(range(len(self.places)))
         random.Random(ORDER_SEED).shuffle(order)
         return order
 
     def subject(self, at: int) -> Subject | None:
-        """What is run at a place; None where it makes no plan, which is noted."""
+        """Experiment of a parameter point; None without a valid plan, which is noted."""
         if at in self.refused:
             return None
-        if at in self._recent:  # one that was tried, or that has another round of seeds
+        if at in self._recent:  # a pilot point, or a further round of seeds
             return self._recent[at]
         settings = [
             setting
@@ -211,7 +211,8 @@ class Sweep:
         return subject
 
     def planned(self, at: int) -> Subject | None:
-        """A place's subject by its digest alone, once it was made: to find its points again."""
+        """Experiment of a parameter point by its digest only, to look up its points; None if not
+        made."""
         if at not in self._digests:
             return None
         digest, sources = self._digests[at]
@@ -220,7 +221,7 @@ class Sweep:
     def points(
         self, places: Sequence[int], seeds: Sequence[int], onlooker: Onlooker = NOBODY
     ) -> Iterator[Point]:
-        """Place by place, each with these seeds; the onlooker hears whose points they are."""
+        """Points of parameter points, each with these seeds; notifies the listener of each."""
         for at in places:
             known = at in self.refused
             if (subject := self.subject(at)) is not None:
@@ -230,18 +231,18 @@ class Sweep:
                 onlooker.refused(at, self.refused[at])
 
     def insist(self) -> None:
-        """Raise what was wrong with the first place if none makes a plan."""
+        """Raise the error of the first parameter point if none has a valid plan."""
         if self._first is not None and not self._digests:
             raise self._first
 
 
 def varies_fabric(axes: Sequence[Axis]) -> bool:
-    """Whether other nodes and links are made at other places."""
+    """Return whether nodes or links differ between parameter points."""
     return any(is_of_fabric(key) for axis in axes for key in axis.keys)
 
 
 def _fit_for_search(edge: str, narrow: str) -> None:
-    """Raises BadInput where places cannot be chosen by an edge."""
+    """Raises BadInput where parameter points cannot be chosen by a threshold."""
     if not edge:
         text = "it looks for where the answer changes; say where with --edge 'METRIC > VALUE'"
         raise BadInput(f"{DESIGN} {Layout.adaptive}", text)
@@ -251,7 +252,7 @@ def _fit_for_search(edge: str, narrow: str) -> None:
 
 
 def _known(axis: Axis, table: Table) -> None:
-    """A name without a dot is no key of a plan but at its top."""
+    """Raises BadInput for a reserved name, or an unknown key at the top of a plan."""
     if axis.label in TAKEN:
         text = "it is a column of the tables; rename it, and for seeds add --seeds"
         raise BadInput(OVER, [Problem(OVER, axis.label, text)])

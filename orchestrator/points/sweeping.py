@@ -1,4 +1,4 @@
-"""Running a sweep: how long it takes, its points, seeds until a place has enough, its folder.
+"""Run of a sweep: estimate, points, further seeds where needed, result folder.
 
 folder = run_sweep(sweep, store_in(out), out, processes(2))
 """
@@ -33,15 +33,15 @@ FORMAT = 1
 """Version of sweep.json."""
 KIND = "sweep"
 TRIES = 4
-"""Points that are run first, of places all over the sweep, to know how long the others take."""
+"""Pilot points per worker, spread over the sweep, to estimate the duration."""
 MOST_REASONS = 20
-"""Refused places that sweep.json tells of."""
+"""Most refused parameter points listed in sweep.json."""
 Enough = Callable[[int, int], bool]
-"""Of a place and the seeds that it has: whether it needs no more."""
+"""Takes a parameter point and its number of seeds; returns whether these suffice."""
 
 
 class Running:
-    """One sweep while it is run; everything that it found is in the store."""
+    """Run of a sweep; all results are in the store."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Running:
         progress: Report = silent,
         onlooker: Onlooker = NOBODY,
     ) -> None:
-        """`workers`: how many points are run at once."""
+        """`workers`: number of points that are run at once."""
         self.sweep, self._store, self._progress = sweep, store, progress
         self._onlooker = onlooker
         self._size = workers
@@ -59,9 +59,9 @@ class Running:
         self._tried: set[str] = set()
         self._question = Question(lambda points, seconds: True)
         self.invalid: set[str] = set()
-        """Digests of points that the machine distorted, however often they were run."""
+        """Digests of points that the machine distorted in every run."""
         self._saved = 0
-        """Points that no place needs any more."""
+        """Number of points that are no longer needed."""
 
     def run(
         self,
@@ -69,9 +69,9 @@ class Running:
         say: Say = lambda text: None,
         agree: Agree = lambda points, seconds: True,
     ) -> bool:
-        """Run what is missing, if it is agreed to how long that takes; False: it is not.
+        """Run the missing points if the user confirms the duration; False: declined.
 
-        Raises PointFailed, RunFailed, and BadInput where no place makes a plan.
+        Raises PointFailed, RunFailed, and BadInput where no parameter point has a valid plan.
         """
 
         def tell(text: str) -> None:
@@ -98,7 +98,7 @@ class Running:
             self._carry(self._points(self.sweep.order(), self.sweep.seeds), workers)
 
     def _try(self, workers: Workers) -> None:
-        """A few points, which are kept, to know how long the others take, if there are many."""
+        """Run a few pilot points of a large sweep, to estimate the duration; they are stored."""
         count = TRIES * self._size
         if self.sweep.most <= 2 * count:
             return
@@ -111,7 +111,7 @@ class Running:
         self._question.put(self.sweep.most, seconds)
 
     def measured(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """(place, seed, row) of every point, in the order of places and seeds."""
+        """(index, seed, row) of every point, in the order of parameter points and seeds."""
         for at in range(len(self.sweep.places)):
             if (subject := self.sweep.planned(at)) is None:
                 continue
@@ -134,7 +134,7 @@ class Running:
     def _carry(
         self, points: Iterator[Point], workers: Workers, tried: set[str] | None = None
     ) -> None:
-        def known(point: Point, row: Row | None) -> None:
+        def from_store(point: Point, row: Row | None) -> None:
             if point.digest not in self._tried:
                 self._tally.kept += 1
             if row is not None:
@@ -148,10 +148,10 @@ class Running:
             self._ask(self._tally.seconds())
 
         self._tell()
-        for point, row in carry_through(points, self._store, workers, known, going):
+        for point, row in carry_through(points, self._store, workers, from_store, going):
             if tried is None:
                 self._question.close()
-            if point.digest not in self._tried:  # what was distorted then is run again now
+            if point.digest not in self._tried:  # a distorted pilot point is run again
                 self._tally.done()
             self._onlooker.point(point, row)
             note = self.invalid.discard if says_something(point, row) else self.invalid.add
@@ -168,7 +168,7 @@ class Running:
         self._onlooker.progress(progress)
 
     def _along_the_edge(self, search: NearEdge, workers: Workers) -> None:
-        """Round by round the places that are chosen by the sides of those before."""
+        """Run rounds of parameter points, chosen by the sides of the earlier ones."""
         places = list(range(len(self.sweep.places)))
         while places:
             self._until(self._is_on_a_side, places, workers)
@@ -177,19 +177,19 @@ class Running:
         self._saved = self.sweep.most - self._tally.kept - self._tally.run
 
     def _until(self, enough: Enough, places: Sequence[int], workers: Workers) -> None:
-        """Round by round the next seed of each place that has not enough.
+        """Run the next seed of each parameter point, round by round, until its seeds suffice.
 
-        Seeds before the last that a place needs decide, so that it has the same ones whoever ran
-        them in which order.
+        The decision uses the earlier seeds in order, so that the number of seeds is independent of
+        the order of the runs.
         """
         open_places, done = list(places), 0
         while open_places and done < len(self.sweep.seeds):
             some = self.sweep.seeds[done : done + (LEAST if not done else 1)]
             self._carry(self._points(open_places, some), workers)
             done += len(some)
-            known = [at for at in open_places if at not in self.sweep.refused]
-            open_places = [at for at in known if not enough(at, done)]
-            settled = len(known) - len(open_places)
+            runnable = [at for at in open_places if at not in self.sweep.refused]
+            open_places = [at for at in runnable if not enough(at, done)]
+            settled = len(runnable) - len(open_places)
             self._saved += settled * (len(self.sweep.seeds) - done)
 
     def _is_narrow(self, at: int, count: int) -> bool:
@@ -210,7 +210,7 @@ class Running:
     def _interval(
         self, at: int, count: int, metric: str, said: str
     ) -> tuple[float | None, float | None]:
-        """Mean and half of its interval, of the first so many seeds of a place."""
+        """Mean and half of its interval over the first `count` seeds of a parameter point."""
         subject = self.sweep.planned(at)
         assert subject is not None
         flat = Flat(Pattern.read(metric, said).fits)
@@ -220,7 +220,7 @@ class Running:
         return mean_and_half([one[name] for one in found if name in one])
 
     def intervals(self, flat: Flat, column: str) -> dict[int, tuple[float, float | None]]:
-        """Place -> mean and half of its interval over the seeds; of those that have the number."""
+        """Index -> mean and half of its interval over the seeds; of points with the number."""
         values: dict[int, list[float]] = {}
         for at, _, row in self.measured():
             numbers = flat.of(row)
@@ -245,7 +245,7 @@ def keep(running: Running, out: Path) -> tuple[dict[str, Any], Path]:
 
 
 def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
-    """The tables in a folder; what sweep.json is to hold. Raises BadInput for its metrics."""
+    """Write the tables; returns the content of sweep.json. Raises BadInput for its metrics."""
     sweep, flat = running.sweep, Flat(running.sweep.wanted)
 
     def rows() -> Iterator[dataset.Measured]:
@@ -297,7 +297,7 @@ def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
 def _found(
     running: Running, flat: Flat, draw: Sequence[str], edge: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """What the places say together: between which values the edge lies, and parameters' effects."""
+    """Results over all parameter points: crossings of the threshold, and Sobol indices."""
     sweep, found = running.sweep, dict[str, Any]()
     if edge is not None and (along := along_one(sweep.axes, sweep.search is not None)) is not None:
         sides = {
@@ -316,7 +316,7 @@ def _found(
 
 
 def _drawn(sweep: Sweep, columns: Sequence[str]) -> list[str]:
-    """The columns to draw: as asked, else those that expectations speak of, else the first."""
+    """Columns to draw: the requested ones, else those of expectations, else the first."""
     if sweep.draw:
         return [column_of(text, columns, "--draw") for text in sweep.draw]
     asked = [expect.called for expect in sweep.plan.expect]
@@ -324,7 +324,7 @@ def _drawn(sweep: Sweep, columns: Sequence[str]) -> list[str]:
 
 
 def _texts(sweep: Sweep, axis: int) -> list[str]:
-    """How the values of a grid's axis are written, in order; of a sample none is listed."""
+    """Texts of the values of a grid's axis, in order; empty for a sample."""
     if sweep.design != "grid":
         return []
     found = {place[axis].number: place[axis].text for place in sweep.places}

@@ -1,4 +1,4 @@
-"""How far a sweep is, and how long the rest takes: by the clock, as soon as that tells it."""
+"""Progress of a sweep: points done, and the remaining time by the clock."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ STAGE = "running points"
 
 
 class Tally:
-    """Points of all that there may be: kept from before, run, left.
+    """Progress of a sweep: points from the store, run, and left of the most possible.
 
-    The clock begins with the first points that were run, one for each of the `workers`: they start,
-    and may have to compile. Before it tells, slow points say themselves how long they take.
+    The clock starts after the first point of each of the `workers`, which includes the start and
+    perhaps the compilation. Before that, slow points report their own estimates.
     """
 
     def __init__(self, most: int, workers: int) -> None:
@@ -25,18 +25,18 @@ class Tally:
         self._going: dict[str, float] = {}
 
     def going(self, digest: str, seconds: float) -> None:
-        """A point that is under way takes so many seconds in all, as far as it knows."""
+        """Note the estimated duration (s) of a running point."""
         if self._begun is None:
             self._going[digest] = seconds
 
     def done(self) -> None:
-        """One more was run."""
+        """Count a finished point."""
         self.run += 1
         if self.run == self._workers:
             self._begun = time.monotonic()
 
     def seconds(self) -> float | None:
-        """The time left if all that is left has to be run; None before anything is known."""
+        """Remaining time (s) if all points left have to be run; None before an estimate."""
         left, run = self.most - self.kept - self.run, self.run - self._workers
         if self._begun is not None and run > 0:
             return (time.monotonic() - self._begun) / run * left
@@ -45,7 +45,7 @@ class Tally:
         return None
 
     def progress(self) -> Progress:
-        """For the bar."""
+        """State of the progress bar."""
         done = self.kept + self.run
         text = f"{done} of {self.most} points"
         if self.kept:

@@ -1,4 +1,4 @@
-"""What a sweep asks of one metric: where it crosses a value, or how well its mean is to be known.
+"""Criteria of a sweep: a metric's threshold, or the wanted precision of its mean.
 
 queue_bytes.sd of switch.sink in steady > 20KB      an edge
 utilization of switch.sink in steady = 1%           a width
@@ -21,7 +21,7 @@ _SCALES = ((SIZE, 1.0), (RATE, 1.0), (DURATION, 1e-12))
 
 @dataclass(frozen=True)
 class Edge:
-    """A metric, as it was written, and the value at which the answer changes."""
+    """Threshold of a metric, as it was written, at which the answer changes."""
 
     metric: str
     value: float
@@ -29,14 +29,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Width:
-    """A metric, and how wide half of its 95 % interval may be: absolute, or a share of the mean."""
+    """Largest half-width of a metric's 95 % interval: absolute, or relative to the mean."""
 
     metric: str
     value: float
     relative: bool
 
     def is_reached(self, mean: float | None, half: float | None) -> bool:
-        """Whether a mean is known well enough."""
+        """Return whether the interval of a mean is narrow enough."""
         if mean is None or half is None:
             return False
         return half <= (self.value * abs(mean) if self.relative else self.value)
@@ -65,7 +65,7 @@ def read_width(text: str, said: str = "--narrow") -> Width:
 
 
 def _number(text: str) -> float | None:
-    """A number in SI units; None where it is none."""
+    """Number in SI units; None where the text is no number."""
     text = text.strip()
     if re.fullmatch(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text):
         return float(text)

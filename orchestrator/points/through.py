@@ -1,6 +1,6 @@
-"""Points that come one by one from anywhere, are run, and go to the store; none stays in memory.
+"""Streaming executor: runs points as they come and stores each; none stays in memory.
 
-`carry_out` is for points whose results are wanted at once. A sweep may have a hundred thousand.
+`carry_out` returns all results at once; a sweep may have a hundred thousand points.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from orchestrator.points.subject import Point
 
 
 class Workers(Protocol):
-    """Whoever runs points: processes of this machine, or those of a cluster."""
+    """Workers that run points: processes of this machine, or of a cluster."""
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
-        """(number, answer) in the order in which they come; points are taken as they are needed.
-        Whoever can says of a slow one that it is under way before it is answered."""
+        """(number, reply) in order of completion; points are taken on demand. A slow point may have
+        intermediate replies."""
 
 
 Executor = Callable[[Say], AbstractContextManager[Workers]]
-"""Makes workers, in a `with` block; they say what becomes of them."""
+"""Makes workers in a `with` block, given a function that reports their failures."""
 
 
 def processes(jobs: int) -> Executor:
@@ -40,12 +40,12 @@ def carry_through(
     kept: Callable[[Point, Row | None], None] = lambda point, row: None,
     going: Callable[[Point, float], None] = lambda point, seconds: None,
 ) -> Iterator[tuple[Point, Row]]:
-    """Each point that had to be run, and what it came to, once that is in the store; what a
-    machine distorted is not kept there.
+    """Run points; yields each with its row once that is in the store. Rows that a machine
+    distorted are not stored.
 
-    What the store has already is told to `kept` and not run; a point that comes twice is run once,
-    and told without a row while it is under way. `going` hears of slow ones how many seconds they
-    take in all. Raises PointFailed, RunFailed.
+    `kept` is called for points that the store has, which are not run, and for duplicates, whose row
+    may be None while the first is running. `going` is called with the estimated duration (s) of
+    slow points. Raises PointFailed, RunFailed.
     """
     under_way: dict[int, Point] = {}
     seen: set[bytes] = set()

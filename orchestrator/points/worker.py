@@ -1,9 +1,8 @@
-"""A process that runs points on `simulated`, one after another, with the engine loaded.
+"""Worker process: runs points on `simulated` one after another, with the engine loaded.
 
-Started as `python -m orchestrator.points.worker DESCRIPTOR`. It is sent (table or None, seed): a
-subject's table, or None where it is the last one's; and answers (how it went, what came of it). Of
-a point that takes a while it says before how long it will be. It writes no file, and ends when its
-parent does.
+Started as `python -m orchestrator.points.worker DESCRIPTOR`. It receives (table or None, seed): an
+experiment's table, or None for the last one; and replies (outcome, result). For a slow point it
+reports the estimated duration before. It writes no file, and ends when its parent does.
 """
 
 from __future__ import annotations
@@ -31,14 +30,13 @@ from orchestrator.run.judging import measure
 from orchestrator.targets.simulated import Simulated
 
 EVERY_S = 1.0
-"""A point that takes longer says how long it will be, and again after as much."""
+"""Interval of the estimates of a slow point."""
 
 
 class Telling:
-    """Says how long a point takes in all, by the share of it that was done in the time so far.
+    """Estimate of a point's duration, from its progress in the time so far.
 
-    That begins with the first share that is told, since what comes before it is no part of the
-    simulation: to compile, to lay out.
+    The time begins with the first report, because compilation and layout come before it.
     """
 
     def __init__(
@@ -49,7 +47,7 @@ class Telling:
         self._told = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """Take a report of the run."""
+        """Process a progress report of the run."""
         if not 0 < progress.done < 1:  # it compiles, or has ended
             return
         now = self._clock()
@@ -62,9 +60,9 @@ class Telling:
 
 
 def simulate(resolved: ResolvedPlan, again: Again, progress: Report = silent) -> dict[str, Any]:
-    """What one point came to: what was measured of it, and the seconds that it took.
+    """Measurements of one point, and the seconds that it took.
 
-    It is run in the arrays of those before that had the same subject, which `again` has.
+    The run reuses the arrays of earlier points of the same experiment, in `again`.
     """
     registry = Registry.load()
     begun = time.perf_counter()
@@ -75,8 +73,8 @@ def simulate(resolved: ResolvedPlan, again: Again, progress: Report = silent) ->
 
 
 class Bench:
-    """Runs points of one subject after another; looks at the plan of each subject once, and lays
-    out its arrays once."""
+    """Runner of points; it checks the plan of each experiment once, and lays out its arrays
+    once."""
 
     def __init__(self) -> None:
         self._table: dict[str, Any] = {}
@@ -84,7 +82,7 @@ class Bench:
         self._again = Again()
 
     def answer(self, table: dict[str, Any] | None, seed: int, progress: Report = silent) -> Answer:
-        """One point, of the last subject where there is no table, whatever comes of it."""
+        """Run one point, of the last experiment without a table; returns a reply in every case."""
         if table is not None:
             self._table, self._resolved, self._again = table, None, Again()
         try:
@@ -100,20 +98,21 @@ class Bench:
 
 
 def _end_with(pipe: Connection) -> None:
-    """Wait for the other end to be closed, by whatever end of the parent, and end at once."""
+    """End this process at once when the other end of the pipe is closed by any end of the
+    parent."""
     ends = select.poll()
-    ends.register(pipe.fileno(), 0)  # a hang-up is told unasked
+    ends.register(pipe.fileno(), 0)  # poll reports a hang-up without a request
     ends.poll()
     os._exit(1)
 
 
 def main(descriptor: int) -> None:
-    """Answer until the parent has no more points."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, which closes the pipe
+    """Run points until the parent has no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which closes the pipe
     pipe = Connection(descriptor)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     bench = Bench()
-    with contextlib.suppress(EOFError, ConnectionError):  # the parent ended, or ends us, meanwhile
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent ended, or ends this process
         while True:
             table, seed = pipe.recv()
             pipe.send(bench.answer(table, seed, Telling(pipe.send)))

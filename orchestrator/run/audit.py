@@ -1,8 +1,8 @@
-"""Looks through a whole world: every frame is in one place, every count adds up.
+"""Audit of a whole world: every frame is in exactly one list, every count adds up.
 
-Reads the records alone and calls nothing of the node logic. What holds of each record by itself is
-stated in `orchestrator.run.invariants`; here is what needs the lists of frames. A world that is not
-sound raises AssertionError (so not under `python -O`): it is for properties and `tailback hunt`.
+The audit reads records only and calls no node logic. Invariants of single records are stated in
+`orchestrator.run.invariants`; this module checks the lists of frames. An unsound world raises
+AssertionError (not under `python -O`): the audit is for properties and `tailback hunt`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class Audit:
         ]
         self.early = [self._walk(flow.order_head) for flow in world.flows]
         self.awaited: dict[int, list[int]] = {}
-        """Input -> when frames of it reach late outputs and leave them at once, which is felt."""
+        """Input -> times at which its frames reach lazy outputs and leave at once, which needs a
+        wake-up."""
         self.free = world.free[: world.clock[0].free].tolist()
         lists = [*self.lines, *self.control, *self.queues, *self.hosts, *self.voqs]
         lists += [*self.flying, *self.reacting, *self.early]
@@ -84,7 +85,7 @@ class Audit:
         assert waiting == list(range(len(world.made))), "a frame that waits is lost or doubled"
 
     def _rooms(self, held: list[int]) -> dict[int, int]:
-        """Multicast frames that stand for the room of their copies -> its buffer."""
+        """Multicast frames that reserve the buffer space of their copies -> the buffer."""
         frames = self.world.frames
         rooms_of = [i for i in held if i in self.inside and frames[i].held != NONE]
         copies = [i for i in rooms_of if frames[i].original != NONE]
@@ -156,18 +157,18 @@ class Audit:
         ended += w.ports["frames_lost"].sum() + w.ports["pause_received"].sum()
         ended += w.limiters["feedback_received"].sum() + w.nodes["unroutable"].sum()
         ended += w.nodes["feedback_ignored"].sum() + w.nodes["feedback_unassigned"].sum()
-        # nobody counts acknowledgements; flows that begin without a limiter count as messages
+        # acknowledgements are not counted; flows that begin without a limiter count as messages
         carried = w.flows["mode"] == TRANSPORT
         unlimited = w.flows["limited"] * w.nodes["feedback_unassigned"].sum() > 0
         if not np.any(carried | unlimited):
             waiting = sum(map(len, self.made))
             assert made == ended + waiting + len(self.held) - len(self.rooms)
-        # what is no IP has no way through a node that forwards by IP: a CNM, say
+        # a frame without IP (a CNM, say) has no route through a node that forwards by IP
         assert w.nodes["unroutable"][w.nodes["routed"] == 0].sum() == 0
         assert w.clock[0].delivered == w.flows["frames_received"].sum()
 
     def check_queues(self) -> None:
-        """Per queue: what it holds is what it says it holds, and of the kinds that queues hold."""
+        """Per queue: its frames match its counters, and are of kinds that queues may hold."""
         w = self.world
         for row in [row for row, queue in enumerate(w.queues) if queue.input != NONE]:
             here = [i for i in self.inside if w.frames[i].held == row]
@@ -201,7 +202,7 @@ class Audit:
         return int(w.lanes[lane].queue)
 
     def check_units(self, queue: np.record, frames: list[int]) -> None:
-        """Every frame of a buffer lies in as many units as it needs; the others are free."""
+        """Every frame of a buffer occupies as many cells as it needs; the others are free."""
         w = self.world
         mine = w.units[queue.first_unit : queue.first_unit + queue.units]
         for index in frames:
@@ -218,7 +219,7 @@ class Audit:
         assert set(mine[:, 0].tolist()) - {NONE} == set(frames)
 
     def check_order(self) -> None:
-        """What waits for an earlier frame of its flow: by sequence, and counted where it waits."""
+        """Frames that wait for an earlier one of their flow: in sequence, counted at their node."""
         w = self.world
         held = [0] * len(w.nodes)
         for flow, frames in zip(w.flows, self.early, strict=True):
@@ -231,7 +232,7 @@ class Audit:
         assert np.all(w.nodes["order_bytes"] <= w.nodes["order_capacity"])
 
     def check_lines(self) -> None:
-        """A delay line is in order, holds what it says and gives out nothing late."""
+        """Per delay line: in order, as many octets as counted, no frame overdue."""
         w = self.world
         now = w.clock[0].now
         for port, frames in zip(w.ports, self.lines, strict=True):
@@ -241,7 +242,7 @@ class Audit:
             assert port.line_bytes == self.octets(frames)
 
     def check_flows(self) -> None:
-        """Per flow and limiter: counts, backlogs and who belongs to whom."""
+        """Per flow and limiter: counts, backlogs and their assignment."""
         w = self.world
         for row, (flow, frames, made) in enumerate(
             zip(w.flows, self.hosts, self.made, strict=True)
@@ -249,7 +250,7 @@ class Audit:
             assert flow.sequence == flow.frames_sent + len(frames) + len(made)
             waiting = self.octets(frames) + int(w.made["length"][made].sum())
             assert flow.bytes == waiting <= flow.capacity
-            if row > w.address_flow.max():  # behind the plan's own are the members of groups
+            if row > w.address_flow.max():  # rows after the plan's own are members of groups
                 assert flow.frames_received <= w.flows["frames_sent"].max()
             if flow.limiter != NONE:
                 limiter = w.limiters[flow.limiter]
@@ -271,12 +272,12 @@ class Audit:
             assert sorted(ready) == marked
 
     def flying_to(self, queue: int) -> list[int]:
-        """The frames on their way to a late output."""
+        """Frames in transit to a lazy output."""
         return self.flying[len(self.world.inputs) + queue]
 
     def is_felt(self, port: np.record, lane: np.record) -> bool:
-        """Whether a late output has to wake for the next frame that leaves it: somebody waits for
-        its room. For one that leaves when it comes, the frame's input does."""
+        """Return whether a lazy output must wake for its next departure, because an input waits for
+        its buffer space. For a frame that leaves on arrival, the frame's input wakes instead."""
         queue, coming = self.world.queues[lane.queue], self.flying_to(int(lane.queue))
         if queue.request_head == NONE and port.late != LATE_NO_MORE:
             return False
@@ -289,7 +290,7 @@ class Audit:
         return bool(free > due)
 
     def check_inputs(self) -> None:
-        """Inputs wake for transfers that end and frames that reach outputs, where it is felt."""
+        """Inputs wake for ends of transfers and arrivals at outputs, where these have an effect."""
         w = self.world
         wake = self.wake()
         for row, side in enumerate(w.inputs):
@@ -300,7 +301,7 @@ class Audit:
             assert wake[WAKE_INPUT, row] <= min(felt, default=NEVER)
 
     def wake(self) -> dict[tuple[int, int], int]:
-        """When each actor wakes, by what it is and its row."""
+        """Wake-up time of each actor, by its kind and row."""
         leaves = self.world.tree[len(self.world.tree) // 2 :]
         return {
             (int(what), int(index)): int(leaves[actor, 0])
@@ -308,7 +309,7 @@ class Audit:
         }
 
     def check_wakes(self) -> None:
-        """The tournament's winner is the earliest; nothing that has work is left asleep."""
+        """The event queue's head is the earliest; every actor with work has a wake-up."""
         w = self.world
         leaves = w.tree[len(w.tree) // 2 :]
         assert w.tree[1, 0] == leaves[:, 0].min() >= w.clock[0].now
@@ -319,9 +320,9 @@ class Audit:
         for row, port in enumerate(w.ports):
             head = self.lines[row][:1]
             due = self.due[head[0]] + port.patience if head else NEVER
-            if head or not port.entries:  # a late NIC's may wake for what only could come
+            if head or not port.entries:  # a lazy NIC's may wake for a possible arrival
                 assert wake[WAKE_LINE, row] == due
-            held = port.paused_until == NEVER  # by the timeline: only PAUSE and its like go
+            held = port.paused_until == NEVER  # held by the timeline: only PAUSE and PFC leave
             pauses = [self.kind[index] in (PAUSE, PFC, GRANT) for index in self.control[row][:1]]
             waits = any(pauses) if held else port.control_head != NONE
             for lane in w.lanes[port.first_lane : port.first_lane + w.clock[0].lanes]:
@@ -332,21 +333,21 @@ class Audit:
                     continue
                 if not port.late:
                     waits |= not used_up and (lane.ready_head != NONE or holds)
-                elif port.late != LATE:  # which wakes for control frames alone
+                elif port.late != LATE:  # which wakes for control frames only
                     waits |= self.is_felt(port, lane)
             assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
         for row, flow in enumerate(w.flows):
             room = flow.bytes + flow.length <= flow.capacity
             if flow.on and room:
-                if flow.mode != MESSAGES:  # which are woken when there is one
+                if flow.mode != MESSAGES:  # which wake when there is a message
                     assert wake[WAKE_FLOW, row] <= flow.next_frame
-                if flow.mode == FRAMES:  # messages end, and transports wait for what comes back
+                if flow.mode == FRAMES:  # messages end, and transports wait for acknowledgements
                     assert flow.next_frame != NEVER
 
     def check_agenda(self, row: int, wake: dict[tuple[int, int], int]) -> None:
-        """A NIC's port that is late, and its flows, wake by their agenda, and its line in time.
+        """A lazy NIC's port and its flows wake by their local timers, and its line in time.
 
-        Their wakes are put in with those of the others.
+        Adds their wake-up times to `wake`.
         """
         w = self.world
         port = w.ports[row]

@@ -1,7 +1,7 @@
-"""Every link: sent = received + lost + under way, none twice, none out of order, none kept back.
+"""Link conservation: sent = received + lost + in flight, none twice, reordered or delayed.
 
-What leaves our hands and what comes back is counted there, and by the interfaces in between. A
-frame that was sent once cannot arrive twice: whoever made the second is none of the plan's.
+The data path counts frames at both ends, and the interfaces count them in between. A frame that was
+sent once cannot arrive twice: the duplicate comes from outside the plan.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from orchestrator.run.grades import Finding, us, worst
 
 SPURIOUS = (0.0, 1e-5)
-"""Frames beyond those that were sent, or out of order, of all sent: as for losses. There are none
-in the model, an algorithm takes each for traffic, or for a loss, and a single one is told."""
+"""Frames beyond those that were sent, or out of order, of all sent: as for losses. The
+model has none; an algorithm takes each for traffic or for a loss, so a single one is reported."""
 EXTRA_DELAY = (0.05, 0.15)
-"""What a link takes on the mean beyond its delay in the plan, as a share of the reaction time. A
-loop goes there and back, over two links at least: both together may add to its time what the
-lateness of a departure may (0.10, 0.30). Unlike that it does so to every frame."""
+"""Mean excess of a link's delay over the plan's, as a share of the reaction time. A control loop
+crosses two links at least: both together may add as much to its time as the lateness of a departure
+may (0.10, 0.30). Unlike lateness, the excess delays every frame."""
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """One direction of a link, as its ends counted it; None: nobody could count."""
+    """Counts of one direction of a link by both of its ends; None: not countable."""
 
     entity: str
     sent: int
@@ -33,23 +33,23 @@ class Crossing:
     left: int | None = None
     """Sent by the interface of the sender, by its own counter."""
     dropped: int = 0
-    """Given up by the interface of the sender, by its own counter."""
+    """Dropped by the interface of the sender, by its own counter."""
     came: int | None = None
     """Received by the interface of the receiver, by its own counter."""
     departed: int | None = None
-    """Sent by the emulated port, less what its link was to lose."""
+    """Sent by the emulated port, less the losses that the plan has on the link."""
     repeated: int = 0
-    """Of the same flow and sequence as the frame before, beyond those that were sent so."""
+    """Frames of the same flow and sequence as the one before, beyond those sent so."""
     reordered: int = 0
     """Data frames behind a later one of their flow, beyond those that were sent so."""
     delay_ps: int = 0
     """The link's delay in the plan."""
     extra_ps: int | None = None
-    """Beyond it, all frames together; for what has not arrived, until the end of the run."""
+    """Excess over it, summed over all frames; for frames in flight, until the end of the run."""
 
     @property
     def surplus(self) -> int:
-        """Frames that nobody sent, at the stage of the way that has the most of them."""
+        """Frames beyond those sent, at the stage of the path with the most of them."""
         counts = [count for count in (self.sent, self.left, self.came) if count is not None]
         steps = zip(counts, [*counts[1:], self.received], strict=True)
         return max(self.repeated, *(after - before for before, after in steps))
@@ -66,7 +66,7 @@ class Crossing:
 
     @property
     def mean_extra_ps(self) -> float | None:
-        """What a frame took beyond the link's delay; None where it was not measured."""
+        """Mean excess over the link's delay (ps); None where it was not measured."""
         if self.extra_ps is None or self.sent == 0:
             return None
         return max(self.extra_ps / self.sent, 0.0)
@@ -87,7 +87,7 @@ class Crossing:
 
 
 def findings(crossings: Sequence[Crossing], reaction_ps: int) -> list[tuple[str, str]]:
-    """A grade and its reason for the links that are not as the plan has them, or are."""
+    """Grades of all links against the plan, each with its reason."""
     found = list[Finding]()
     for one in crossings:
         name, sent = one.entity, max(one.sent, 1)

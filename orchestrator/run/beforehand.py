@@ -1,6 +1,6 @@
-"""A process that compiles the simulator's engine into the cache and ends (`beside.py`).
+"""Process that compiles the simulator's engine into the cache and ends (`beside.py`).
 
-It ends sooner when whoever started it is gone: its stdin is then closed.
+It ends early when its parent is gone: its stdin is then closed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import threading
 
 
 def main() -> None:
-    """Compile what `Simulated` calls, unless somebody does already: then wait for that."""
-    gc.disable()  # next to all that is made is in use up to the end
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started this, and ends it
+    """Compile the engine of `Simulated`, or wait for another process that does."""
+    gc.disable()  # nearly all objects stay in use up to the end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     from orchestrator.engine.node.event_loop import simulate
     from orchestrator.engine.node.world import World
@@ -23,7 +23,7 @@ def main() -> None:
 
     with one_at_a_time():
         simulate.entry((World.compiled_as, "int64", "int64"))
-    os._exit(0)  # the rest would be to free, one by one, all that was made: half a second
+    os._exit(0)  # a normal exit would free all objects one by one: 0.5 s
 
 
 def _leave_with_parent() -> None:

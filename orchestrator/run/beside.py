@@ -1,11 +1,11 @@
-"""The first run of a version: the engine is compiled by a second process from the first moment on.
+"""Background compilation: on the first run of a version a second process compiles the engine.
 
-Compiling keeps one core busy. While it goes on, this process imports what it needs, reads the plan,
-lays it out and compiles the algorithms' kernels; then it waits, and loads from the cache what the
-other one has put there (`orchestrator.run.beforehand`). Should that one fail, this one compiles the
-engine itself.
+Compiling keeps one core busy. Meanwhile this process imports modules, reads the plan, lays it out
+and compiles the algorithms' kernels; then it waits, and loads the engine from the cache that the
+other process filled (`orchestrator.run.beforehand`). If that process fails, this one compiles the
+engine.
 
-Nothing here imports numba: the other process is to begin at once.
+Nothing here imports numba, so that the other process starts at once.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from orchestrator.engine import kept
 LEAST_CORES = 2
 SIMULATED = "simulated"
 PATIENCE_S = 5.0
-"""For a process that was told to end."""
+"""Time for a terminated process to end."""
 
 _beside = list[subprocess.Popen[bytes]]()
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def is_of_use(target: str | None) -> bool:
-    """Whether a run that is about to begin on a target (None: on the plan's) would have to wait."""
+    """Return whether a run on a target (None: the plan's) would have to wait for the compiler."""
     return (
         target in (None, SIMULATED)
         and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
@@ -45,7 +45,7 @@ def is_of_use(target: str | None) -> bool:
 
 @contextlib.contextmanager
 def compiling(target: str | None) -> Iterator[None]:
-    """Around the reading of a plan and its run: has the engine compiled beside, if that is of use.
+    """Compile the engine in the background of a block that reads a plan and runs it, if useful.
 
     The other process ends with this block, and with this process (its stdin is then closed).
     """
@@ -67,7 +67,7 @@ def compiling(target: str | None) -> Iterator[None]:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Have a process gone."""
+    """End a process."""
     if child.stdin is not None:
         child.stdin.close()
     try:
@@ -79,6 +79,6 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def wait() -> None:
-    """Until what `compiling` has started is done; at once where nothing was started."""
+    """Wait for the processes that `compiling` started; return at once without any."""
     for child in _beside:
         child.wait()

@@ -1,4 +1,4 @@
-"""The first run of a version compiles the engine: that is said, and is done once per cache."""
+"""Compilation of the engine: reported to the user, and done once per cache."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TYPICAL = "first run of this version, some 13 seconds"
 
 
 _FOUND = set[str]()
-"""Cache folders in which a compiled engine was found by this process, which may run it often."""
+"""Cache folders in which this process found a compiled engine, so that it looks only once."""
 
 
 def is_compiled() -> bool:
-    """Whether an engine compiled from these sources lies in the cache."""
+    """Return whether the cache has an engine compiled from these sources."""
     folder = str(kept.folder())
     if folder not in _FOUND and kept.has_engine():
         _FOUND.add(folder)
@@ -26,7 +26,7 @@ def is_compiled() -> bool:
 
 @contextlib.contextmanager
 def announced(progress: Report) -> Iterator[None]:
-    """Reports "compiling" around a block that compiles what is not in the cache."""
+    """Report "compiling" around a block that compiles the engine, unless it is in the cache."""
     if is_compiled():
         yield
         return
@@ -37,8 +37,8 @@ def announced(progress: Report) -> Iterator[None]:
 
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Around a block that compiles: processes that start together and share a cache would all
-    compile the same; the others wait here and then load what the first one has made."""
+    """Serialise compiling blocks of processes that share a cache: the first one compiles, the
+    others wait and then load the result."""
     folder = kept.folder()
     folder.mkdir(parents=True, exist_ok=True)
     with folderlock.in_turn(folder):

@@ -1,8 +1,8 @@
 """Frames in = frames out + frames queued + frames dropped: of every buffer, at every sample.
 
-What found no room and what a congestion point dropped are counted apart, and both are dropped. What
-it trimmed did not enter the buffer either: the header goes past it. What it sent on in another lane
-came to that one's buffer as well.
+Frames without room and frames that a congestion point dropped are counted separately; both are
+drops. A trimmed frame did not enter the buffer: its header bypasses it. A frame that was moved to
+another lane entered that lane's buffer as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.run.invariants import FRAMES
 
 COUNTS = ("frames_in", "frames_out", "frames_dropped", "queue_frames")
 AWAY = ("frames_dropped_early", "frames_trimmed", "frames_moved")
-"""Sampled where a congestion point may drop, trim, or change lanes."""
+"""Quantities sampled where a congestion point may drop, trim, or change lanes."""
 
 
 def broken(recording: Recording) -> list[str]:

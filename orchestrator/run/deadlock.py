@@ -1,9 +1,9 @@
-"""Deadlocks: links that hold each other by PAUSE or PFC in a ring, so that nothing moves any more.
+"""Deadlock detection: cycles of links that hold each other by PAUSE or PFC.
 
-A link that is held waits for its receiver's buffer, and that buffer for the links that its frames
-leave by (`orchestrator.plan.network`). When those waits close a ring, each of its links has been
-held without a gap until the end of the run and the buffers between them have let no frame go,
-nothing in the run can end it.
+A paused link waits for its receiver's buffer, and that buffer for the links that its frames leave
+by (`orchestrator.plan.network`). A deadlock is a cycle of these waits in which each link was paused
+without a gap until the end of the run and the buffers between them sent no frame: nothing in the
+run can end it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from orchestrator.recording import Event, Recording
 
 LEAST_ROWS = 10
 LEAST_PS = 10**9
-"""A ring is a deadlock when it has stood for so many rows of samples and so long, to the end."""
+"""Least number of sample rows and least time (ps) up to the end that make a cycle a deadlock."""
 
 
 @dataclass(frozen=True)
 class Deadlock:
-    """A ring of held links, as named in results, each waiting for the next one."""
+    """Cycle of paused links, as named in results, each waiting for the next one."""
 
     since_ps: int
     links: tuple[str, ...]
@@ -38,7 +38,7 @@ class Deadlock:
 
     @property
     def text(self) -> str:
-        """What it is, in a sentence."""
+        """Sentence that describes the deadlock."""
         waits = [f"{a} waits for {b}" for a, b in pairwise((*self.links, self.links[0]))]
         since = f"{self.since_ps / 1e9:.6g} ms"
         return f"nothing moves since {since} in a ring of paused links: {', '.join(waits)}"
@@ -47,9 +47,9 @@ class Deadlock:
 def find(
     resolved: ResolvedPlan, recording: Recording, waits: Network | None = None
 ) -> list[Deadlock]:
-    """The rings that stand at the end of a run, each link in one of them at most.
+    """Cycles that persist at the end of a run, each link in one of them at most.
 
-    `waits` are those of the plan's network, where somebody has looked at it already.
+    `waits`: those of the plan's network, if the caller has them.
     """
     plan = resolved.plan
     if not any(resolved.uses.get("pause", {}).values()) or len(recording.times_ps) < LEAST_ROWS:
@@ -59,7 +59,7 @@ def find(
     for way in plan.directions():
         for lane in plan.lanes():
             name = way.entity + lane.suffix
-            if (name, "paused_ps") not in columns:  # its sender is one that nobody reads
+            if (name, "paused_ps") not in columns:  # its sender's counters are not read
                 continue
             left = columns.get((way.receiver.input + lane.suffix, "frames_out"))
             since = _stuck_since(recording, columns[name, "paused_ps"], left)
@@ -77,7 +77,7 @@ def find(
 
 
 def events(deadlocks: list[Deadlock]) -> list[Event]:
-    """An event for each."""
+    """One event for each deadlock."""
     return [
         Event(one.since_ps, "deadlock", one.links[0], {"links": list(one.links), "text": one.text})
         for one in deadlocks
@@ -85,11 +85,11 @@ def events(deadlocks: list[Deadlock]) -> list[Event]:
 
 
 def _stuck_since(recording: Recording, held: int, left: int | None) -> int | None:
-    """The row since which a link was held without a gap to the end, and the input that it leads to,
-    where there is one, let no frame go; None when that is not long enough.
+    """Row since which a link was paused without a gap to the end and the input behind it, if any,
+    sent no frame; None when that is too short.
 
     `held`, `left`: columns of the link's `paused_ps` and of the input's `frames_out`. A link may be
-    held long before the ring closes: until then its input still lets frames go.
+    paused long before the cycle closes: until then its input still sends frames.
     """
     times = recording.times_ps
     stuck = np.diff(recording.values[:, held]) >= np.diff(times)
@@ -107,7 +107,7 @@ def _standing(
     network: Network,
     held: Mapping[str, int],
 ) -> Iterator[tuple[tuple[str, str], Wait]]:
-    """The waits between held links; of a queue before an output only while frames lie in it."""
+    """The waits between paused links; of an output queue only while it holds frames."""
     for (link, after), wait in network.waits.items():
         if link not in held or after not in held:
             continue

@@ -1,4 +1,4 @@
-"""External nodes in a result: what the oracle says of each, and what ran where there was none."""
+"""External nodes in a result: the oracle's verdict on each, or what ran in its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KNOWN = {CONFORMS: 0, DEPARTS: 1}
 
 
 def judged(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
-    """Node -> what was found of it; nothing of plans without external nodes."""
+    """Node -> findings of the oracle; empty for plans without external nodes."""
     found: dict[str, Any] = {}
     for told in registry.insist("tailback_devices", resolved=resolved, recording=recording):
         for name, row in told.items():
@@ -23,7 +23,7 @@ def judged(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> 
 
 
 def metrics(resolved: ResolvedPlan, found: dict[str, Any]) -> dict[str, dict[str, int | None]]:
-    """Node -> its metrics that are the oracle's."""
+    """Node -> its metrics by the oracle."""
     return {
         name: {"departures": KNOWN.get(found.get(name, {}).get("oracle", ""))}
         for name in externals(resolved.plan)
@@ -31,7 +31,7 @@ def metrics(resolved: ResolvedPlan, found: dict[str, Any]) -> dict[str, dict[str
 
 
 def notes(resolved: ResolvedPlan, recording: Recording, found: dict[str, Any]) -> list[str]:
-    """For people: whether it was there at all, and what the oracle found."""
+    """Sentences: whether the device was present, and the oracle's finding."""
     met = (recording.fidelity or {}).get("external", {})
     return [
         *(

@@ -1,4 +1,4 @@
-"""What this machine can do for tailback, what it lacks, and the command that mends it."""
+"""Diagnosis of this machine for `tailback doctor`: capabilities, lacks, and remedies."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from orchestrator.target import Further
 
 BUSY_SHARE = 0.25
-"""Above this share of busy time of all cores, a real-time target has neighbours."""
+"""Above this share of busy time of all cores, other processes disturb a real-time target."""
 IDLE_WATCH_S = 0.3
 DAY_S, OLD_DAYS = 86_400.0, 30
 STEADY = {"performance", "schedutil"}
-"""Frequency governors that do not hold a busy core back."""
+"""Frequency governors that run a busy core at full speed."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at. `status`: "ok", "note" (works, with a limit), "missing"."""
+    """One item of the diagnosis. `status`: "ok", "note" (works, with a limit), "missing"."""
 
     what: str
     status: str
@@ -37,7 +37,8 @@ class Finding:
 
 
 def _busy_ticks() -> tuple[int, int] | None:
-    """(busy, all) clock ticks of all cores since boot; None where the system does not tell."""
+    """(busy, all) clock ticks of all cores since boot; None where the system does not report
+    them."""
     line = (machine.read_text("/proc/stat") or "").split("\n")[0].split()
     if len(line) < 6 or line[0] != "cpu":
         return None
@@ -135,7 +136,7 @@ def _program(name: str, use: str, remedy: str) -> Finding:
 
 
 def _profile() -> Finding:
-    """What `tailback calibrate` has measured of this machine, and how long ago."""
+    """Profile that `tailback calibrate` measured of this machine, with its age."""
     here = machine.device()
     try:
         found = places.newest(here["name"])
@@ -168,10 +169,10 @@ def _measured(duration_s: float) -> list[Finding]:
 
 
 def diagnose(registry: Registry, measure_s: float = 0.0) -> list[Finding]:
-    """Look at everything; `measure_s` above 0 also measures lateness, twice that long."""
+    """Run the whole diagnosis; `measure_s` above 0 also measures lateness, twice that long."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     targets = _targets(registry)
-    count = len(registry.algorithms)  # asking for them is what finds the broken ones
+    count = len(registry.algorithms)  # the query detects the broken ones
     plugins = [Finding("plugin", "missing", problem) for problem in registry.problems]
     return [
         Finding("Python", "ok", f"{version}, {sys.executable}"),

@@ -1,4 +1,4 @@
-"""Where two tables of a plan, or two manifests, differ: dotted keys."""
+"""Difference of two tables of a plan, or of two manifests, as dotted keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Flat = dict[str, Any]
 
 
 def flat(value: Any) -> Flat:
-    """Dotted key -> value of everything in tables and lists, however deep."""
+    """Dotted key -> value of every leaf in tables and lists, at any depth."""
     found: Flat = {}
     stack = [("", value)]
     while stack:
@@ -23,6 +23,6 @@ def flat(value: Any) -> Flat:
 
 
 def differing(one: Flat, other: Flat) -> list[str]:
-    """The keys that only one has, or that have another value in the other, in their order."""
+    """Keys that only one table has, or that differ in value, in their order."""
     gone = object()
     return [key for key in {**one, **other} if one.get(key, gone) != other.get(key, gone)]

@@ -1,4 +1,4 @@
-"""A disk that cannot take what is written: how it is recognised, and the sentence that says so."""
+"""Full or unwritable disks: detection, and the message for users."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ NOT_WRITABLE = {
     *(errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
     *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP),
 }
-"""Errors that say something only together with the file they are about."""
+"""Error codes that matter only together with the file that they concern."""
 
 
 def is_full(error: OSError) -> bool:
-    """Was this error raised because the disk, a quota or the file size limit is used up?"""
+    """Return whether the disk, a quota or the file size limit is exhausted."""
     # Arrow and others wrap the error of the system and keep only its text
     texts = (os.strerror(code) for code in OUT_OF_ROOM)
     return error.errno in OUT_OF_ROOM or any(text in str(error) for text in texts)
 
 
 def full(base: Path) -> str:
-    """The sentence for a disk that is full below `base`."""
+    """Message for a disk that is full below `base`."""
     try:
         free = shutil.disk_usage(base if base.exists() else base.parent).free
         left = f" ({free / 1e6:.1f} MB free)"

@@ -1,4 +1,4 @@
-"""The error bars of all metrics of a run, from its fidelity and its plan."""
+"""Error bars: each metric's uncertainty from the distortions of the machine."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Metrics = dict[str, dict[str, dict[str, Any]]]
 
 
 def errorbars(plan: Plan, fidelity: Mapping[str, Any], metrics: Metrics) -> Metrics | None:
-    """Phase -> entity -> metric -> what it may be off by, where that is not nothing.
+    """Phase -> entity -> metric -> its uncertainty, where that is above 0.
 
-    None where no machine was measured: what is simulated is as it is.
+    None where no machine was measured: a simulation has no uncertainty.
     """
     if "lateness_s" not in fidelity:
         return None
@@ -52,7 +52,7 @@ def _length_s(plan: Plan, phase: str) -> float:
 
 
 class _Distortions:
-    """What the machine did, by the entity that it concerns."""
+    """Distortions by the machine, by the entity that they concern."""
 
     def __init__(self, plan: Plan, fidelity: Mapping[str, Any]) -> None:
         late = fidelity["lateness_s"]
@@ -78,7 +78,7 @@ class _Distortions:
             row["duplicated"] for row in links.values()
         )
         share = self._frames / max(fidelity.get("frames_sent", 0), 1)
-        if plan.programs:  # they went on while the clock of the run was held back
+        if plan.programs:  # programs went on while the run's clock was held back
             share += fidelity.get("held", {}).get("share", 0.0)
         self._share = share
         self._errors = fidelity.get("rate_error", {})
@@ -90,7 +90,7 @@ class _Distortions:
         self._reaction_s = fidelity.get("reaction_time_s", 1.0)
 
     def entity(self, name: str, phase_s: float, busy: Mapping[str, float]) -> Distortion:
-        """That of one entity; where it is not known apart, the worst of all.
+        """Distortion of one entity; where that is not known separately, the worst of all.
 
         `busy` has utilizations by entity.
         """
@@ -115,7 +115,7 @@ class _Distortions:
 
 
 def _ports(plan: Plan) -> dict[str, list[dict[str, str]]]:
-    """Traffic entry -> of each of its ways: the ports it leaves through -> their links."""
+    """Traffic entry -> for each of its paths: the ports it leaves through -> their links."""
     table, known = plan.routes(), {port.entity: port for port in plan.ports()}
     names = {way.sender.entity: way.entity for way in plan.directions()}
     found: dict[str, list[dict[str, str]]] = {}

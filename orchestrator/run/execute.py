@@ -36,7 +36,7 @@ NOTHING: Mapping[str, Any] = {}
 
 @dataclass
 class RunResult:
-    """What a run came to. `folder` is None when nothing was to be kept."""
+    """Result of a run. `folder` is None when nothing was to be kept."""
 
     folder: Path | None
     result: dict[str, Any]
@@ -67,12 +67,12 @@ def run(
     nothing is written). `live`: the console can watch and change it while it goes on; then call
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
     or faster than the clock. `cores`: how many cores it is simulated or clocked on, or its
-    data path in real time spins on at most. `datapath`: what carries its frames there ("packet",
-    "stamped", "xdp" or "auto"). `stamps`: who takes the times at which they arrive and leave
-    ("software", "hardware" or "auto"). `launch`: NICs launch them at their times.
+    data path in real time spins on at most. `datapath`: the sockets that carry its frames
+    ("packet", "stamped", "xdp" or "auto"). `stamps`: source of their receive and transmit
+    timestamps ("software", "hardware" or "auto"). `launch`: NICs launch them at their times.
     `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
-    machine, which run as whoever calls this. `frozen`: expectations that were put down before.
-    `told`: what the manifest says besides, of a device profile.
+    machine, with the caller's user id. `frozen`: expectations that were frozen before the run.
+    `profile_entry`: further entries of the manifest, of a device profile.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
@@ -127,7 +127,7 @@ def _execute(
     frozen: Frozen | None,
     told: Mapping[str, Any],
 ) -> RunResult:
-    """Run, judge, write. What was changed live is in the plan that is kept."""
+    """Run, judge, write. The plan that is kept has the live changes."""
 
     def tell(news: Progress) -> None:
         progress(news)
@@ -162,19 +162,19 @@ def _execute(
 
 
 def _frozen(frozen: Frozen | None, ran: ResolvedPlan) -> dict[str, Any]:
-    """What was put down before, held against the plan as it was run, with live changes."""
+    """Frozen expectations, compared with the plan as it was run, with live changes."""
     return {} if frozen is None else {"frozen": frozen.held_against(ran.plan)}
 
 
 def refuse(place: Target, resolved: ResolvedPlan) -> None:
-    """Raises Refused when the target is not to be had here, or lacks what the plan uses."""
+    """Raises Refused when the target is unavailable here, or lacks a capability of the plan."""
     if (refusal := place.probe()) is not None:
         raise refusal
     refuse_lacks(place, resolved)
 
 
 def refuse_lacks(place: Target, resolved: ResolvedPlan) -> None:
-    """Raises Refused when the target, on whatever machine it is, lacks what the plan uses."""
+    """Raises Refused when the target, on any machine, lacks a capability that the plan uses."""
     refuse_faults(resolved, f"target {place.name}")
     if resolved.plan.programs and Capability.PROGRAMS not in place.capabilities:
         raise Refused(
@@ -186,7 +186,7 @@ def refuse_lacks(place: Target, resolved: ResolvedPlan) -> None:
 
 
 def _refuse_programs(resolved: ResolvedPlan) -> None:
-    """Raises Refused for a plan that would start commands, with what they are."""
+    """Raises Refused, with the commands, for a plan that would start some."""
     for name, program in resolved.plan.programs.items():
         raise Refused(
             f"plan {resolved.plan.name}",
@@ -197,7 +197,7 @@ def _refuse_programs(resolved: ResolvedPlan) -> None:
 
 
 def refuse_faults(resolved: ResolvedPlan, who: str) -> None:
-    """Raises Refused for failures in the timeline that need agents to bring them about."""
+    """Raises Refused for failures in the timeline that only agents can cause."""
     for action in resolved.actions:
         if action.kind == "fault":
             raise Refused(
@@ -216,8 +216,9 @@ def write_run(
     made_on: dict[str, Any] | None = None,
     told: Mapping[str, Any] = NOTHING,
 ) -> None:
-    """Write the files of a run into its folder, all but the report. `made_on`: what another machine
-    that made it says of itself, for the manifest; `told`: what that says besides."""
+    """Write the files of a run into its folder, all but the report. `made_on`: the
+    description of the other machine that made it, for the manifest; `profile_entry`: its further
+    entries."""
     plan = resolved.plan
     folder.write_text("plan.toml", plan.to_toml())
     clock = "CLOCK_MONOTONIC" if recording.epoch_ns else "virtual"

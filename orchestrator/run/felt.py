@@ -1,13 +1,13 @@
-"""What control loops met of the moments in which machines took cores from a data path.
+"""Impact of stalls: which control loops were affected by the scheduling stalls of machines.
 
-What counts is how much of the run's time went by meanwhile. What real time is ahead of that was
-dropped from the run's clock, so no node has seen it; what does not live by that clock, as programs
-do, has seen all of it. A loop has felt a moment in which more went by than the loop takes from a
-message until frames at the new rate have left the queue.
+A stall matters by the run time that elapsed in it. Real time beyond that was dropped from the run's
+clock, so that no node observed it; programs, which follow the real clock, observed all of it. A
+stall affects a control loop if the elapsed time exceeds the loop's reaction time: from a message
+until frames at the new rate have left the queue.
 
-Machines whose clocks are not held back for each other go on while one of them stands still. What
-goes on a loop over two of them is kept by a moment of the one, and then may come into one of the
-other: those that are no further apart than the loop's round trip add up.
+Machines whose clocks are not held back for each other go on while one of them stalls. A frame on a
+loop over two machines may be delayed by a stall of the first and then by one of the second: stalls
+no further apart than the loop's round trip add up.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from orchestrator.run.stalls import Log, Moment
 
 @dataclass(frozen=True)
 class Loop:
-    """A queue, those who control it, and how soon they can."""
+    """Control loop of a queue: its nodes, sources and reaction time."""
 
     queue: str
     nodes: frozenset[str]
-    """All that a message and the frames that answer it pass."""
+    """All nodes on the path of a message and of the frames that answer it."""
     round_trip_ps: int
-    """The shortest way from the queue to a source that hears of it, and back."""
+    """Shortest delay from the queue to a source that it notifies, and back."""
     drain_ps: int
-    """In which the queue drains from where it is held."""
+    """Time in which the queue drains from its set point."""
     sources: tuple[str, ...] = ()
     held: bool = True
-    """Whether it lives by the run's clock, and so stands still with it. Programs do not."""
+    """The loop follows the run's clock and stops with it. Loops with programs do not."""
     acts_ps: int = 0
-    """What that source takes to act on a message."""
+    """Time that the source takes to act on a message."""
 
     @property
     def answer_ps(self) -> int:
@@ -49,9 +49,8 @@ class Loop:
 
 
 class Here:
-    """How much of their time nodes of one machine were behind, per thread and moment of it. The
-    last column is of all turns that are in no moment, for the logs had no room for them: the most
-    of each thread."""
+    """Delays of the nodes of one machine, per thread and stall. The last column has the longest
+    iteration of each thread that its log had no room for."""
 
     def __init__(self, logs: Sequence[Log], found: Sequence[Moment], machine: str, pace: float):
         numbers = [number for number, log in enumerate(logs) if log.machine == machine]
@@ -59,15 +58,15 @@ class Here:
         self._logs = [logs[number] for number in numbers]
         self.machine = machine
         self.places = [place for place, one in enumerate(found) if one.machine == machine]
-        """Of its moments, among all."""
+        """Indices of its stalls among all stalls."""
         mine = [found[place] for place in self.places]
         self.from_ns = np.array([one.from_ns for one in mine], np.int64)
         self.to_ns = np.array([one.to_ns for one in mine], np.int64)
         self.error_ns = max(log.error_ns for log in self._logs)
         self._held = np.zeros((len(numbers), len(mine) + 1))
-        """Ps of the run's time."""
+        """Delay in the run's time (ps)."""
         self._real = np.zeros((len(numbers), len(mine) + 1))
-        """Ps of the machine's time, as long as the run's are: of what no clock is held for."""
+        """Delay in the machine's time, scaled to the run's (ps): for loops in real time."""
         self._held[:, -1] = [log.most_ps for log in self._logs]
         self._real[:, -1] = [pace * 1000 * log.most_ns for log in self._logs]
         for place, moment in enumerate(mine):
@@ -77,15 +76,15 @@ class Here:
                 self._real[at] = max(self._real[at], pace * 1000 * (turn.to_ns - turn.from_ns))
 
     def behind(self, loop: Loop) -> np.ndarray:
-        """By moment, the most that a node of a loop was behind (ps): float64[moments + 1]."""
+        """By stall, the largest delay of a node of a loop (ps): float64[stalls + 1]."""
         mine = [row for row, log in enumerate(self._logs) if log.nodes & loop.nodes]
         table = self._held if loop.held else self._real
         return np.max(table[mine], axis=0, initial=0.0)
 
     def meets(self, there: Here, behind: np.ndarray, reach_ns: float) -> np.ndarray:
-        """By moment, the sum of what `behind` has of another machine's moments that are no further
-        from it than `reach_ns`, and the clocks may be apart: float64[moments + 1]. Those that there
-        was no room for may have been at any time."""
+        """By stall, the sum of the delays `behind` of another machine's stalls that are no further
+        away than `reach_ns` and the error of the clocks: float64[stalls + 1]. Stalls that were not
+        logged may have been at any time."""
         reach = int(reach_ns) + self.error_ns + there.error_ns
         first = np.searchsorted(there.to_ns, self.from_ns - reach, "left")
         beyond = np.searchsorted(there.from_ns, self.to_ns + reach, "right")
@@ -94,8 +93,8 @@ class Here:
 
 
 class Gone:
-    """What loops met, by moment; after the moments, for each machine what its logs had no room
-    for."""
+    """Delays of control loops by stall; after the stalls, one column per machine for those that its
+    logs had no room for."""
 
     def __init__(
         self, logs: Sequence[Log], found: Sequence[Moment], pace: float, one_clock: bool = True
@@ -105,7 +104,7 @@ class Gone:
         self._pace, self._one_clock, self._count = pace, one_clock, len(found)
 
     def met_by(self, loop: Loop) -> np.ndarray:
-        """The most that what is on a loop was behind (ps): float64[moments + machines]."""
+        """Largest delay of frames on a loop (ps): float64[stalls + machines]."""
         met = np.zeros(self._count + len(self.machines))
         every = [(here, here.behind(loop)) for here in self.machines]
         for number, (here, own) in enumerate(every):
@@ -120,6 +119,6 @@ class Gone:
         return met
 
     def of_machine(self, machine: str, met: np.ndarray) -> np.ndarray:
-        """What of `met` is a machine's."""
+        """Entries of `met` that belong to a machine."""
         number = next(n for n, here in enumerate(self.machines) if here.machine == machine)
         return met[[*self.machines[number].places, self._count + number]]

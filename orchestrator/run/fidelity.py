@@ -1,8 +1,8 @@
-"""Was the machine faithful? What it did to a run, and the verdict that follows.
+"""Fidelity of a run: the machine's distortions, measured against the plan's needs.
 
-A real-time target measures how late each departure was, what was lost where the plan has no
-queue, and the rates it reached. How much of that matters depends on what is emulated, so every
-bound on time is a share of a time of the plan itself, and none of a machine's.
+A real-time target measures the lateness of each departure, losses outside the plan's queues, and
+the rates achieved. Their effect depends on the emulated network, so every bound on time is a share
+of a time of the plan itself, never of the machine's.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STALL = (0.01, 0.10)
 one heap, once: a mean over the phase moves by about its share of the phase."""
 LOSS = (0.0, 1e-5)
 """Frames lost outside the emulated queues, of all sent. There are none in the model, and an
-algorithm that counts losses takes each for congestion, so a single one is told."""
+algorithm that counts losses takes each for congestion, so a single one is reported."""
 RATE = (0.005, 0.02)
 """Relative error of a rate, against the 1 % within which utilisation must agree between targets:
 half of it is the machine's at most."""
@@ -57,8 +57,8 @@ half of it is the machine's at most."""
 HELD = (0.01, 0.10)
 """Share of the run's time by which its clock was held back while the machine was busy elsewhere.
 In emulated time such a run is as it should be, but it was not real time: to within 1 % it was,
-as utilisation must be; beyond a tenth nobody would call it that. A run that was asked to be slower
-than real time is none: of it this is told, and not judged."""
+as utilisation must be; beyond a tenth it was not. A run that was asked to be slower
+than real time is none: this is reported then, and not judged."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Demand:
     """The times of a plan that its machine is held to (ps)."""
 
     feedback_loop_ps: int
-    """The shortest way from a congestion point to its reaction point and back."""
+    """Shortest delay from a congestion point to its reaction point and back."""
     drain_ps: int
     """The time that the queue at its set point takes to drain at the service rate, the smallest
     of all congestion points."""
@@ -75,7 +75,7 @@ class Demand:
     """The least mean delay of round trips by which a reaction point loses what it grows by; None:
     none goes by delays."""
     departures: int = 0
-    """How many departures the longest round trip has."""
+    """Number of departures of the longest round trip."""
 
     @property
     def reaction_ps(self) -> int:
@@ -84,17 +84,17 @@ class Demand:
 
     @property
     def horizon_ps(self) -> int:
-        """How far emulated time may run ahead of a part of the data path that lags behind.
+        """Most that emulated time may run ahead of a thread of the data path that lags.
 
-        A departure is late by two of them at the most: one that a turn of the part may bring, and
-        one that the others may be ahead of it. Longer stalls are dropped from the clock instead.
+        A departure is late by at most twice this: once for an iteration of that thread, and
+        once for the lead of the others. Longer stalls are dropped from the clock instead.
         """
         return int(min(LATE_P99[0] * self.reaction_ps, STALL[1] * self.shortest_phase_ps / 2))
 
 
 @dataclass(frozen=True)
 class Rate:
-    """What should have been sent while there was always something to send, and what was."""
+    """Octets due while there was always something to send, and octets sent."""
 
     entity: str
     expected_octets: int
@@ -102,7 +102,7 @@ class Rate:
     frame_octets: int
     """The longest frame."""
     stretches: int = 1
-    """Into how many stretches the time is broken: at the ends of each two frames may lie."""
+    """Number of intervals of that time: each may cut a frame at both ends."""
 
     @property
     def error(self) -> float:
@@ -114,7 +114,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of the machine in one run."""
+    """Measurements of the machine in one run."""
 
     lateness: np.ndarray
     """Histogram of all departures (`orchestrator.engine.histogram`)."""
@@ -126,7 +126,7 @@ class Measured:
     rates: list[Rate] = field(default_factory=list)
     duration_ps: int = 0
     held_ps: list[int] = field(default_factory=list)
-    """By how much each thread held the clock of the run back."""
+    """Time by which each thread held the run's clock back."""
     holds: int = 0
     longest_hold_ps: int = 0
     pace: float = 1.0
@@ -134,8 +134,8 @@ class Measured:
     crossings: list[Crossing] = field(default_factory=list)
     """Every direction of every link."""
     taken_s: dict[str, float] = field(default_factory=dict)
-    """Time that other processes and the hypervisor took from the data path: the cause, told with
-    the verdict and not part of it."""
+    """Time that other processes and the hypervisor took from the data path: the cause, reported
+    with the verdict and not part of it."""
 
 
 def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
@@ -269,7 +269,7 @@ SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 
 
 def _margin(demand: Demand) -> dict[str, list[float]]:
-    """The bounds on the mean lateness of a departure, where a reaction point goes by delays."""
+    """Bounds on the mean lateness of a departure, where a reaction point uses delays."""
     if demand.margin_ps is None:
         return {}
     each = demand.margin_ps / max(demand.departures, 1) / 1e12

@@ -1,4 +1,4 @@
-"""The files that parameters of a plan's plugins name: distributions of sizes, traces."""
+"""Files that parameters of a plan's plugins name: distributions of sizes, traces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def files_of(resolved: ResolvedPlan) -> dict[str, str]:
 
 
 def with_whole_paths(data: Any, files: Collection[str]) -> Any:
-    """A plan's data in which each text that means one of these files is its whole path."""
+    """A plan's data in which each text that names one of these files is its absolute path."""
     if isinstance(data, dict):
         return {key: with_whole_paths(value, files) for key, value in data.items()}
     if isinstance(data, list):

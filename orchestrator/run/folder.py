@@ -1,4 +1,4 @@
-"""The folder of one run: written under a hidden name, renamed when complete, never overwritten.
+"""Folder of one run: written under a hidden name, renamed when complete, never overwritten.
 
     with RunFolder.open(Path("runs"), "netfpga-fig11") as folder:
         folder.write_json("result.json", result)
@@ -33,7 +33,7 @@ _open_folders: weakref.WeakSet[RunFolder] = weakref.WeakSet()
 
 
 def new_name(kind: str = "") -> str:
-    """A name by the time that no other folder has; `kind` ends it where the folder is no run's."""
+    """Unique name from the time; `kind` is its suffix where the folder is not a run's."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     return "-".join(filter(None, (stamp, secrets.token_hex(3), kind)))
 
@@ -44,7 +44,7 @@ class RunFolder:
     def __init__(self, base: Path, final: Path, partial: Path) -> None:
         self.base, self.final = base, final
         self.path = partial
-        """Where files go now: the partial folder, after `commit` the final one."""
+        """Folder of the files: the partial one, after `commit` the final one."""
         self._partial = partial
         self._owner = os.getpid()
         self._lock: int | None = None
@@ -54,8 +54,8 @@ class RunFolder:
     def open(cls, base: Path, plan: str, name: str | None = None) -> RunFolder:
         """Make the partial folder for a run of `plan` in `base`, which is made if missing.
 
-        `name` is what the folder is called in the end; None: by the time, anew. Raises BadInput
-        when the place cannot be written to, RunFailed when the disk is full.
+        `name`: final name of the folder; None: a new one from the time. Raises BadInput
+        when the folder cannot be written to, RunFailed when the disk is full.
         """
         if not plan or plan.startswith(".") or "/" in plan or os.sep in plan:
             raise BadInput("name", f"{plan!r} cannot be the name of a folder; use a-z, 0-9 and -")
@@ -79,7 +79,7 @@ class RunFolder:
                 f"the output folder cannot be written to ({error.strerror}); "
                 "choose another one with --out DIR",
             ) from error
-        if not base.exists():  # /proc and its like answer as if somebody had taken a parent away
+        if not base.exists():  # /proc reports a missing parent instead of a refusal
             text = "no folder can be made there; choose another one with --out DIR"
             raise BadInput(str(base), text)
         raise RunFailed(f"{base}: something keeps removing the run folder as it is made")
@@ -97,11 +97,11 @@ class RunFolder:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir()
         except FileNotFoundError:
-            return False  # a dying neighbour took its empty parent folder away
+            return False  # an ending run removed its empty parent folder
         try:
             self._lock = folderlock.acquire(self.path)
         except (BlockingIOError, FileNotFoundError):
-            return False  # a cleaner saw it before it was locked
+            return False  # `tailback clean` removed it before it was locked
         except OSError as error:
             if error.errno not in folderlock.UNKNOWN_HERE:
                 raise
@@ -143,7 +143,7 @@ class RunFolder:
         return not self._partial.exists()
 
     def _release(self) -> None:
-        """Let the lock and the reaper go; the reaper removes what is left under the old name."""
+        """Release the lock and end the reaper, which removes files left under the old name."""
         folderlock.release(self._lock)
         self._lock = None
         reaper, self._reaper = self._reaper, None
@@ -171,7 +171,7 @@ class RunFolder:
         trace: TracebackType | None,
     ) -> None:
         if os.getpid() != self._owner:
-            return  # a forked child that runs off the block: the folder is its parent's
+            return  # a forked child that leaves the block: the folder is its parent's
         removed = self.discard()
         if isinstance(error, OSError) and self._is_ours(error):
             full = disk.is_full(error)
@@ -180,7 +180,7 @@ class RunFolder:
             raise RunFailed(f"{lack}; {rest}") from error
 
     def _is_ours(self, error: OSError) -> bool:
-        """Was this error about writing the run's files (and not about, say, a socket)?"""
+        """Return whether the error concerns the run's files (and not, say, a socket)."""
         if disk.is_full(error):
             return True
         inside = error.filename is not None and str(error.filename).startswith(str(self._partial))
@@ -206,7 +206,7 @@ def _start_reaper(owner: int, partial: Path, made: list[str]) -> subprocess.Pope
 
 
 def _sync(path: Path) -> None:
-    """Have the system write a file or folder out, so that a full disk shows before the rename."""
+    """Flush a file or folder to disk, so that a full disk is detected before the rename."""
     if os.name == "nt":
         return  # folders cannot be opened there, and files only for writing
     handle = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""A lock on a folder that the system lets go when its owner dies, however it dies.
+"""Lock on a folder that the operating system releases when its owner dies.
 
 The folder itself is locked (`flock`), not a file in it: there is then no lock file to remove
 before the folder gets its final name, and no moment when it looks abandoned. A process number
@@ -19,7 +19,7 @@ except ImportError:  # Windows: no lock, and then nothing ever counts as abandon
     fcntl = None  # type: ignore[assignment]
 
 UNKNOWN_HERE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.EBADF, errno.EINVAL}
-"""What file systems without such locks (NFS, for folders) answer."""
+"""Error codes of file systems without such locks (NFS, for folders)."""
 
 
 def acquire(folder: Path) -> int | None:
@@ -42,16 +42,17 @@ def acquire(folder: Path) -> int | None:
 
 
 def release(handle: int | None) -> None:
-    """Let go of a lock that `acquire` returned."""
+    """Release a lock that `acquire` returned."""
     if handle is not None:
         os.close(handle)
 
 
 @contextlib.contextmanager
 def in_turn(folder: Path) -> Iterator[None]:
-    """Hold the lock of `folder` around a block, after whoever holds it now.
+    """Hold the lock of `folder` around a block; wait while another process holds it.
 
-    Where there are no such locks nobody waits. Raises FileNotFoundError when there is no folder.
+    Without support for such locks it does not wait. Raises FileNotFoundError when there is no
+    folder.
     """
     if fcntl is None:
         yield
@@ -69,7 +70,7 @@ def in_turn(folder: Path) -> Iterator[None]:
 
 
 def is_free(folder: Path) -> bool:
-    """Is the folder there, and locked by nobody?"""
+    """Return whether the folder exists and is not locked."""
     if fcntl is None:
         return False
     try:

@@ -1,11 +1,10 @@
-"""Expectations that are frozen before a run, so that a prediction is one.
+"""Frozen expectations: registered before a run, so that a prediction is one.
 
     write_frozen(plan, Path("mine.frozen.json"))
     run(plan, frozen=read_frozen(Path("mine.frozen.json")))
 
-The digest is of what is expected and of the phases it is expected in; words for people (sources,
-notes) are not in it. The time is that of the clock of who froze it: somebody else believes it who
-was given the digest then.
+The digest covers the expectations and their phases, not their sources and notes. The time is that
+of the author's clock: it convinces a reader who received the digest at that time.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from orchestrator.run.differing import differing, flat
 FORMAT = 1
 MOST_OCTETS = 2**26
 JUDGING = ("metric", "of", "phase", "relative_to", "min", "max", "of_seeds")
-"""Of an expectation: what decides whether it is met."""
+"""Keys of an expectation that decide whether it is met."""
 BESIDE = ("seed", "title", "paper", "capture", "figure", "expect", "phases")
-"""Of a plan: what may change and it predicts the same, or what is looked at as an expectation."""
+"""Keys of a plan that may change without a change of the prediction, or are compared separately."""
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """What was frozen, when, and from which file it was read."""
+    """Frozen expectations, with their time and the file that they were read from."""
 
     source: str
     at: str
@@ -39,7 +38,7 @@ class Frozen:
     table: dict[str, Any]
 
     def held_against(self, plan: Plan) -> dict[str, Any]:
-        """For the manifest: the digest, the time, and what of the plan has changed since."""
+        """Manifest entry: the digest, the time, and the keys of the plan changed since."""
         now = plan.to_table()
         pairs = [(expected(self.table), expected(now)), (_rest(self.table), _rest(now))]
         changed, others = (differing(flat(one), flat(other)) for one, other in pairs)
@@ -53,19 +52,19 @@ class Frozen:
 
 
 def expected(table: dict[str, Any]) -> dict[str, Any]:
-    """Of a resolved plan's table: what is expected, and when."""
+    """Expectations and phases of a resolved plan's table."""
     rows = [{key: row[key] for key in JUDGING if key in row} for row in table.get("expect", [])]
     return {"expect": rows, "phases": table.get("phases", {})}
 
 
 def digest_of_expected(table: dict[str, Any]) -> str:
-    """SHA-256 of that."""
+    """SHA-256 of the expectations and phases of a plan's table."""
     text = json.dumps(expected(table), sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sentences(frozen: dict[str, Any]) -> list[str]:
-    """What a manifest has of it, for people."""
+    """Sentences about a manifest's frozen expectations."""
     if frozen["changed"]:
         keys = ", ".join(map(str, frozen["changed"][:5]))
         more = f" and {len(frozen['changed']) - 5} more" if len(frozen["changed"]) > 5 else ""
@@ -105,7 +104,7 @@ def write_frozen(plan: Plan, path: Path) -> Frozen:
 
 
 def read_frozen(path: Path) -> Frozen:
-    """What `write_frozen` wrote. Raises BadInput, also for a file that was edited since."""
+    """Read a file of `write_frozen`. Raises BadInput, also for a file that was edited since."""
     try:
         if not path.is_file():
             raise BadInput(str(path), "there is no such file; `tailback freeze PLAN` makes one")

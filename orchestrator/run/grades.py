@@ -1,4 +1,4 @@
-"""Valid, degraded, invalid: a share against its two bounds, and the sentence that says so."""
+"""Grades of fidelity (valid, degraded, invalid): a share against two thresholds, with reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 VALID, DEGRADED, INVALID = "valid", "degraded", "invalid"
 ORDER = (VALID, DEGRADED, INVALID)
 TOLD = 3
-"""Links that are named where many break the same rule."""
+"""Most links named where many break the same rule."""
 
 
 def finding(share: float, bounds: tuple[float, float], what: str, of: str) -> tuple[str, str]:
@@ -20,10 +20,10 @@ def finding(share: float, bounds: tuple[float, float], what: str, of: str) -> tu
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule, broken or kept by one of many links."""
+    """Result of a rule for one of many links."""
 
     rule: str
-    """In a word or two, without a verb: `frames out of order`."""
+    """A noun phrase of a few words: `frames out of order`."""
     entity: str
     share: float
     bounds: tuple[float, float]
@@ -32,10 +32,10 @@ class Finding:
 
 
 def worst(found: Iterable[Finding]) -> list[tuple[str, str]]:
-    """A grade and its reason for each finding, but of one rule and grade no more than people read.
+    """Grades with reasons of all findings, shortened where many have the same rule and grade.
 
-    The worst are told; of the others how many there are, and the first by their names: the numbers
-    of all of them stand in result.json.
+    The worst are listed; the others are counted, and the first of them named: result.json has the
+    numbers of all.
     """
     every = [(one, *finding(one.share, one.bounds, one.what, one.of)) for one in found]
     alike: dict[tuple[str, str], list[tuple[Finding, str, str]]] = {}
@@ -56,5 +56,5 @@ def worst(found: Iterable[Finding]) -> list[tuple[str, str]]:
 
 
 def us(time_ps: float) -> str:
-    """A time for people."""
+    """Text of a time (ps) in microseconds."""
     return f"{time_ps / 1e6:.3g} us"

@@ -1,8 +1,8 @@
-"""JSON with an indent, as `json.dumps(value, indent=2)` writes it, at the speed of one without.
+"""JSON pretty-printer: the text of `json.dumps(value, indent=2)` at the speed of one without.
 
-With an indent the standard library walks over every value in Python; a result has a million. What
-holds no further tables here is encoded as one without an indent is, with the line's end and its
-indent for a separator.
+With an indent the standard library visits every value in Python; a result has a million. Here a
+table without nested tables is encoded by the C encoder, with the line's end and its indent as the
+separator.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _text(value: Any, outer: str) -> str:
 
 
 def _key(key: Any) -> str:
-    """A key as JSON has it: whatever it is, a text."""
+    """Key as JSON text: JSON has no other keys than strings."""
     return json.dumps({key: 0}, allow_nan=False)[1:-4]
 
 

@@ -1,8 +1,8 @@
-"""What is true of every sound run at every instant, stated once.
+"""Invariants of every sound run at every instant, stated once.
 
 An invariant is a relation between fields of one record (`orchestrator.engine.records`): of a queue,
-a port, a limiter, a flow. `holds` is plain arithmetic, so it takes whatever has that: ints, int64
-arrays (of a world between two events, of a run's samples) or the terms of a solver.
+a port, a limiter, a flow. `holds` is plain arithmetic, so it takes ints, int64 arrays (of a world
+between two events, of a run's samples) or the terms of a solver.
 
 - `broken_in(world)`: of a world between two events (`orchestrator.run.audit`, `tailback hunt`).
 - `broken(resolved, recording)`: of a run's samples; a simulated run that breaks one is invalid.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orchestrator.recording import Recording
 
 ROUNDED = 1e-12
-"""Share by which products of two floats are off at most, and more."""
+"""Upper bound of the relative error of a product of two floats."""
 SHORTEST, LONGEST = 14, 1 << 14
 """Octets of any frame: an Ethernet header at least, and less than this."""
 
@@ -39,7 +39,7 @@ class Invariant:
     of: str
     """Array of a world: queues, ports, limiters, flows."""
     text: str
-    """What it says, for people."""
+    """Statement of the invariant, for messages."""
     fields: tuple[str, ...]
     holds: Callable[..., Any]
     """Takes the fields in their order."""
@@ -166,18 +166,18 @@ INVARIANTS = (
 
 @dataclass(frozen=True)
 class Limits:
-    """What a plan says of its buffers: capacities over the whole run, and who can lose nothing.
+    """Limits of a plan's buffers: capacities over the whole run, and the lossless ones.
 
     Rows are those of a world's queues; names are those of results.
     """
 
     capacity: dict[str, int]
-    """Buffer, with its lane -> the most octets that it ever had room for."""
+    """Buffer, with its lane -> its largest capacity during the run (octets)."""
     lossless: frozenset[str]
 
     @classmethod
     def of(cls, resolved: ResolvedPlan) -> Limits:
-        """Of a plan. A buffer that gives promised room beyond its capacity is not in it."""
+        """Limits of a plan, without buffers that grant reserved space beyond their capacity."""
         from orchestrator.plan.entries import Switch
 
         plan = resolved.plan
@@ -215,7 +215,7 @@ def broken_in(
         if one is LOSSLESS or one is CAPACITY:
             continue
         rows = getattr(world, one.of)
-        if one.of == "flows":  # behind the plan's own are those of members of groups
+        if one.of == "flows":  # rows after the plan's own are those of members of groups
             rows = rows[: int(world.address_flow.max(initial=NONE)) + 1]
         values = [np.asarray(rows[name]) for name in one.fields]
         found += _told(one, values, one.of, None)
@@ -229,7 +229,7 @@ def broken_in(
 def broken(resolved: ResolvedPlan, recording: Recording) -> list[str]:
     """A sentence for every invariant that a run's samples break, with the first such instant.
 
-    What is not sampled is not looked at; `FRAMES` is told by `orchestrator.run.conservation`.
+    Quantities without samples are not checked; `orchestrator.run.conservation` checks `FRAMES`.
     """
     limits, found = Limits.of(resolved), list[str]()
     sampled = [one for one in INVARIANTS if FIELDS.issuperset(one.fields)]
@@ -255,7 +255,7 @@ def _of_limits(limits: Limits, name: str, most: int, dropped: int) -> Iterator[s
 def _told(
     one: Invariant, values: list[np.ndarray], of: str, recording: Recording | None
 ) -> list[str]:
-    """The first place where it does not hold, with the values there: a row of a world, a sample."""
+    """First row of a world, or first sample, that violates an invariant, with its values."""
     holds = np.asarray(one.holds(*values), bool)
     if holds.all():
         return []
@@ -271,7 +271,7 @@ def _at(recording: Recording, row: int) -> str:
 
 
 def _sampled(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
-    """Entity -> field of its record -> samples; what a place cannot do was 0 all the time."""
+    """Entity -> field of its record -> samples; a quantity that it does not have was always 0."""
     found: dict[str, dict[str, np.ndarray]] = {}
     for row, column in enumerate(recording.columns):
         field = FIELD_OF.get(column.quantity)
@@ -293,11 +293,11 @@ FIELD_OF = {
 }
 """Sampled quantity -> the field that it is (`orchestrator.assembly.quantities`)."""
 FIELDS = frozenset(FIELD_OF.values()) - {"frames_dropped"}
-"""Those that invariants of samples are made of; of drops the last sample is looked at alone."""
+"""Fields of the invariants of samples; of drops only the last sample is checked."""
 
 
 def _beyond_rates(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]:
-    """Links that sent more since the run began than their highest rate allows, and one frame."""
+    """Links that sent more in the run than their highest rate allows, plus one frame."""
     highest = {way.entity: resolved.plan.links[way.link].rate for way in resolved.plan.directions()}
     for action in resolved.actions:
         if action.kind == "link" and "rate" in action.values:
@@ -309,7 +309,7 @@ def _beyond_rates(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]
         if column.quantity != "bytes_out" or column.entity not in highest:
             continue
         sent, rate = recording.values[:, row], highest[column.entity]
-        # products beyond an int64: floats say where to look, whole numbers what is there
+        # products exceed an int64: floats select the rows, Python integers decide
         if rate not in allowed:
             allowed[rate] = times * (rate * (1 - ROUNDED))
         near = np.flatnonzero((sent - LONGEST) * 8e12 > allowed[rate])

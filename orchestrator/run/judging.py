@@ -1,7 +1,7 @@
-"""From a recording to a result: what was measured, and how the plan's expectations judge it.
+"""Result of a run: metrics from a recording, judged by the plan's expectations.
 
-The two are apart, because what was measured of a point is kept and judged later: by its own plan
-(one seed of many), or by the plan that a mutant was made of.
+Measuring and judging are separate, because the measurements of a point are stored and judged later:
+by its own plan (one seed of many), or by the plan that a mutant was derived from.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def judge(plan: Plan, found: dict[str, Any]) -> tuple[list[dict[str, Any]], str]
 def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
     """Metrics, units, error bars where a machine was measured, fidelity, deadlocks, notes.
 
-    Plain data, as JSON has it. What a recording's events lack of its deadlocks is added to them.
+    Plain data, as in JSON. Adds missing events of deadlocks to the recording.
     """
     plan = resolved.plan
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
@@ -98,7 +98,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
     bars = errorbars(plan, fidelity, metrics)
     unaccounted = conservation.broken(recording)
     reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
-    if recording.fidelity is None:  # what a machine did to a run is told by its fidelity
+    if recording.fidelity is None:  # the fidelity reports the distortions of a real machine
         broken = invariants.broken(resolved, recording)
         reasons += [f"invalid: what always holds does not: {one}" for one in broken]
     if reasons:

@@ -1,7 +1,7 @@
-"""Measures how late this machine wakes a sleeper, and for how long it takes a spinner's core away.
+"""Probe of this machine: lateness of timer wake-ups, and gaps in a busy loop.
 
-Both bound what a real-time target can promise: a data path that sleeps departs as late as the
-sleeper is woken; one that busy-polls, as late as the longest gap.
+Both bound the precision of a real-time target: a data path that sleeps is late by the lateness of
+its wake-ups; one that busy-polls, by the longest gap.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 
 SLEEP_NS = 500_000
 GAP_FLOOR_NS = 10_000
-"""A spinner reads the clock every 0.1 µs or so; a longer gap than this was taken from it."""
+"""A busy loop reads the clock every 0.1 µs or so; in a longer gap it did not have the core."""
 
 
 def percentile(ordered: list[int], share: float) -> int:
@@ -19,7 +19,7 @@ def percentile(ordered: list[int], share: float) -> int:
 
 
 def sleeping(duration_s: float) -> dict[str, float]:
-    """Sleep 0.5 ms again and again for `duration_s`; lateness of the wake-ups, in seconds."""
+    """Sleep for 0.5 ms repeatedly for `duration_s`; lateness of the wake-ups, in seconds."""
     late: list[int] = []
     end = time.monotonic_ns() + int(duration_s * 1e9)
     while (begun := time.monotonic_ns()) < end or not late:

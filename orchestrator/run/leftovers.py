@@ -1,5 +1,4 @@
-"""Run folders that are not complete: those of living runs, those of dead ones, and those that
-wait to be fetched further."""
+"""Incomplete run folders: of living runs, of dead ones, and of interrupted downloads."""
 
 from __future__ import annotations
 
@@ -11,14 +10,14 @@ from pathlib import Path
 from orchestrator.run import folderlock
 
 SUFFIX = ".partial"
-"""Ends the hidden name that a run folder has until it is complete."""
+"""Suffix of the hidden name of an incomplete run folder."""
 FETCHING = ".fetching"
-"""Ends the hidden name of what has come of a run folder that is fetched; it outlives its process,
-for the next fetch to go on with."""
+"""Suffix of the hidden name of an incomplete download of a run folder; it outlives its process, so
+that the next download resumes it."""
 
 
 def partial_folders(base: Path, suffix: str = SUFFIX) -> Iterator[Path]:
-    """All folders of runs in `base` that are not complete, of living and dead processes."""
+    """All incomplete run folders in `base`, of living and dead processes."""
     # glob.glob passes over folders that vanish while it looks; Path.glob raises (Python 3.11)
     for name in sorted(glob.glob(f"*/.*{suffix}", root_dir=base)):
         path = base / name
@@ -40,7 +39,7 @@ def remove_stale(base: Path, suffix: str = SUFFIX) -> list[Path]:
         try:
             lock = folderlock.acquire(path)
         except OSError:
-            continue  # another cleaner was faster
+            continue  # another process removes it
         shutil.rmtree(path, ignore_errors=True)
         folderlock.release(lock)
         if not path.exists():

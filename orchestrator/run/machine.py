@@ -1,6 +1,6 @@
-"""What machine this is: processor, cores, memory, system. Each reading is None when not to be had.
+"""Description of this machine: processor, cores, memory, system. Unreadable values are None.
 
-Linux tells most of it; elsewhere the portable readings of the standard library serve.
+Linux reports most values; elsewhere the standard library has the portable ones.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 VIRTUAL_MAKERS = ("qemu", "kvm", "vmware", "virtualbox", "xen", "amazon ec2", "google", "microsoft")
-"""How the firmware of common hypervisors names its maker or product."""
+"""Maker or product names in the firmware of common hypervisors."""
 
 
 def read_text(path: str) -> str | None:
-    """The stripped text of a small system file, None when it is absent, empty or closed to us."""
+    """The stripped text of a small system file, None when it is absent, empty or unreadable."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:
@@ -51,7 +51,7 @@ def memory_bytes() -> int | None:
 
 
 def free_bytes() -> int | None:
-    """Memory that the kernel could give away without swapping; None where it does not tell."""
+    """Memory that is available without swapping; None where the kernel does not report it."""
     free = _field("/proc/meminfo", "MemAvailable")
     return int(free.split()[0]) * 1024 if free else None
 
@@ -86,7 +86,7 @@ def clock_source() -> str | None:
 
 
 def describe() -> dict[str, Any]:
-    """The part of the manifest about the machine and its system."""
+    """Entries of the manifest about the machine and its system."""
     return {
         "processor": processor(),
         "architecture": platform.machine() or None,

@@ -1,7 +1,7 @@
-"""The manifest of a run: with what, on what and how it was run, so that it can be repeated.
+"""Manifest of a run: plan, machine and versions, so that the run can be repeated.
 
-What could not be read is null, and listed by its dotted key under `absent`: a reader can tell
-"there is none" from "nobody looked".
+A value that could not be read is null, and its dotted key is listed under `absent`: so "there is
+none" differs from "not read".
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from orchestrator import __version__
 from orchestrator.run import machine
 
 LIBRARIES = ("numpy", "numba", "llvmlite", "pydantic", "pluggy", "pyarrow", "matplotlib")
-"""Those whose version can change a run's numbers or files."""
+"""Libraries whose version can change a run's numbers or files."""
 GIT_TIMEOUT_S = 5
 OF_MACHINE = ("git", "machine", "python", "libraries")
-"""Keys that are about where a run was made."""
+"""Keys about the machine on which a run was made."""
 
 
 def _git(root: Path, *words: str) -> str | None:
-    """What git answers in `root`; None when it is not installed, refuses or hangs."""
+    """Output of git in `root`; None when it is not installed, refuses or hangs."""
     try:
         answer = subprocess.run(
             ["git", "--no-optional-locks", "-C", str(root), *words],
@@ -65,8 +65,8 @@ def library_versions() -> dict[str, str | None]:
 
 @functools.cache
 def _version(name: str) -> str | None:
-    """Of an installed library. The line that has it is looked for, instead of reading a whole
-    description as the letter that it is in form; that is for those whose line does not say it."""
+    """Version of an installed library. Searches the metadata for its line, which is faster than
+    parsing the whole metadata; falls back to parsing."""
     try:
         found = metadata.distribution(name)
     except metadata.PackageNotFoundError:
@@ -119,7 +119,7 @@ def build(
 
 
 def of_another(manifest: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """The manifest of a run that another machine made: `told` is what that says of itself, and `on`
-    its name."""
+    """The manifest of a run that another machine made: `remote` has that machine's entries, and
+    `on` its name."""
     kept = {key: value for key, value in manifest.items() if key != "absent"} | told
     return kept | {"absent": _absent(kept)}

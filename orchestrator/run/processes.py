@@ -1,6 +1,7 @@
-"""The processes of this machine, whoever's, by the commands they were started with.
+"""Processes of this machine, of all users, by their command lines.
 
-Linux lets everybody read those. What they say is the word of whoever started the process.
+Linux shows them to every user. Their content is chosen by the process's owner, so it is not
+trusted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ REAPER = Path(reaper.__file__).name
 
 
 def commands() -> dict[int, list[str]]:
-    """Process number -> its command, word by word; those that ended meanwhile are left out."""
+    """Process number -> words of its command; processes that ended meanwhile are left out."""
     found = {}
     for folder in PROC.glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -25,9 +26,9 @@ def commands() -> dict[int, list[str]]:
 
 
 def run_folders(commands: dict[int, list[str]]) -> dict[int, Path]:
-    """Process number -> the folder that its run will have, of those that are being filled.
+    """Process number -> final folder of its run, of runs in progress.
 
-    The helper process that watches over such a folder is told both.
+    The reaper of such a folder has both on its command line.
     """
     found = {}
     for words in commands.values():

@@ -1,4 +1,4 @@
-"""Programs have a clock of their own: what they were denied, and what they did not do.
+"""Fidelity of programs, which have a clock of their own: CPU denied, failures, silence.
 
 The clock of a run can be held back while the machine is busy elsewhere; that of a program cannot.
 """
@@ -14,18 +14,18 @@ from orchestrator.recording import ProgramRun, Recording
 from orchestrator.run.grades import ORDER, VALID, finding
 
 DENIED = (0.02, 0.20)
-"""Share of a program's time in which it was ready and had no core, or the data path stood still for
-it. It may have sent less by as much: 2 % is where a rate is the machine's and no longer the
-plan's; with a fifth of its time gone nobody would call it the program's own."""
+"""Share of a program's time in which it was runnable without a core, or the data path was stalled.
+It may have sent less by as much: above 2 % its rate is the machine's and not the plan's; above a
+fifth the run says nothing about the program."""
 
 COMPLAINT = re.compile(r"\b(error|fatal|failed|refused|unable|unreachable|timed out)\b", re.I)
 SAID_AS_RESULT = re.compile(r'^\s*"error"\s*:|^[\w./-]+: (error|fatal)\b', re.I)
-"""How a program says in its output, and not aside, that it failed: JSON, or its name before it."""
+"""Patterns of failures in a program's standard output: JSON, or a line with the program's name."""
 LONGEST = 200
 
 
 def with_programs(fidelity: dict[str, Any], ran: Sequence[ProgramRun]) -> dict[str, Any]:
-    """The fidelity of a run, with what its programs were denied."""
+    """The fidelity of a run, with the share of CPU time that its programs were denied."""
     if not ran:
         return fidelity
     held = fidelity.get("held", {}).get("share", 0.0)
@@ -48,7 +48,7 @@ def with_programs(fidelity: dict[str, Any], ran: Sequence[ProgramRun]) -> dict[s
 
 
 def program_notes(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]:
-    """What a reader of the results has to know of the programs."""
+    """Notes on failed or silent programs for readers of the results."""
     for ran in recording.programs:
         who = f"program {ran.name} on {ran.node}"
         complaint = _complaint(ran)
@@ -64,8 +64,8 @@ def program_notes(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]
 
 
 def _complaint(ran: ProgramRun) -> str:
-    """The last line in which a program says that something failed; of one that ended with a code
-    the last line at all."""
+    """Last line of output that reports a failure; of a program that ended with an error code its
+    last line."""
     err, out = (text.decode(errors="replace").strip().splitlines() for text in (ran.err, ran.out))
     if ran.code:
         return next(iter([*err[-1:], *out[-1:]]), "")[:LONGEST]

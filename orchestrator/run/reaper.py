@@ -1,4 +1,4 @@
-"""The helper process of a run folder: removes what a killed run would leave behind.
+"""Helper process of a run folder: removes what a killed run would leave behind.
 
 A process that is killed (SIGKILL, out of memory) cannot tidy up after itself, so a run folder
 starts this one beside it first. It holds the reading end of a pipe whose writing end only the
@@ -19,7 +19,7 @@ import sys
 import time
 
 TRIES, PAUSE_S = 50, 0.1
-"""Children of the run may still be writing while it dies: removal is tried for five seconds."""
+"""Retries of the removal, for 5 s: children of the run may still be writing."""
 
 
 def wait_for_end(owner: int) -> None:
@@ -34,7 +34,7 @@ def wait_for_end(owner: int) -> None:
     except ProcessLookupError:
         return
     except OSError:
-        pass  # an old kernel or a sandbox: the pipe alone tells
+        pass  # an old kernel or a sandbox: only the pipe reports the end
     ends.poll()
 
 

@@ -1,4 +1,4 @@
-"""The digest of what makes results: engine, core, plugins, and the libraries they compute with."""
+"""Digest of what makes results: engine, core, plugins, and the libraries they compute with."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from orchestrator.registry import Registry
 from orchestrator.run.manifest import library_versions
 
 CORE = ("engine", "plan", "assembly", "run", "targets")
-"""Rooms of the core that a run passes through. Of the others no number of a run depends."""
+"""Packages of the core that a run depends on. No number of a run depends on the others."""
 COMPUTE = ("numpy", "numba", "llvmlite")
 """Libraries whose version may change the last digit of a metric."""
 SUFFIXES = (".py", ".v", ".cpp")
-"""Of a plugin's files that make results: what it computes by, and the gateware that it clocks."""
+"""Suffixes of a plugin's files that affect results: its code, and the gateware that it clocks."""
 
 
 @functools.cache
 def digest_of(registry: Registry) -> str:
-    """Of the sources of the core and of every plugin that is loaded."""
+    """SHA-256 of the sources of the core and of every loaded plugin."""
     found = hashlib.sha256(__version__.encode())
     versions = library_versions()
     for name in COMPUTE:
@@ -38,7 +38,7 @@ def digest_of(registry: Registry) -> str:
 
 
 def _files(registry: Registry) -> Iterator[str]:
-    """Their absolute paths; as text, because there are hundreds, and every run asks for them."""
+    """Absolute paths of the sources; as text, because every run lists hundreds of them."""
     core = os.path.join(ROOT, "orchestrator")
     yield from (entry.path for entry in os.scandir(core) if entry.name.endswith(".py"))
     for room in CORE:
@@ -50,7 +50,7 @@ def _files(registry: Registry) -> Iterator[str]:
 
 
 def _sources(module: ModuleType) -> Iterable[str]:
-    """All of a package, or the one file of a module; a module made in memory has none."""
+    """All files of a package, or the file of a module; a module made in memory has none."""
     if hasattr(module, "__path__"):
         return (path for folder in module.__path__ for path in _below(folder, SUFFIXES))
     file = getattr(module, "__file__", None)
@@ -58,6 +58,6 @@ def _sources(module: ModuleType) -> Iterable[str]:
 
 
 def _below(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
-    """Files of a folder and of those in it, but for links to folders."""
+    """Files of a folder and of its subfolders, except linked ones."""
     for place, _, names in os.walk(folder):
         yield from (os.path.join(place, name) for name in names if name.endswith(ends))

@@ -1,4 +1,4 @@
-"""The stalls of a run as a table: by cause, by machine, and whose loops have felt one."""
+"""Table of a run's stalls: by cause, by machine, and by affected control loop."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from orchestrator.run.felt import Gone, Loop
 from orchestrator.run.stalls import CAUSES, Log, Moment, moments
 
 SHOWN = 10
-"""The longest moments and the loops that came closest to feeling one, which are listed."""
+"""Number of the longest stalls, and of the control loops closest to being affected, that are
+listed."""
 
 
 @dataclass(frozen=True)
 class Silent:
-    """A machine of a run that tells nothing of its stalls."""
+    """A machine of a run that has no log of its stalls."""
 
     machine: str
     nodes: frozenset[str]
@@ -35,13 +36,13 @@ def told(
     """The stalls of a run, for `fidelity["stalls"]`.
 
     Seconds are the machine's in `floor_s`, `at_s`, `time_s` and the `longest_s` of all stalls; the
-    run's in the others. `held_s` is what the run's clock was held back for in these moments. `felt`
-    counts moments that a loop must have felt. `longest` lists some, the longest first; `loops`
-    those that came closest to feeling one, of `controlled` in all.
+    run's in the others. `held_s` is the time for which the run's clock was held back in stalls.
+    `felt` counts stalls that affected a control loop. `longest` lists the longest stalls; `loops`
+    the control loops closest to being affected, of `controlled` in all.
 
-    Of a run over several machines `machines` has the same of each, or `untold`, why one tells
-    nothing; a loop over such a one may have felt more (its `untold`). `one_clock`: all have one,
-    which is held back for each of them.
+    Of a run over several machines `machines` has the same of each, or `untold`, the reason why one
+    has no log; a loop over such a machine may have been affected more often (its `untold`).
+    `one_clock`: all machines share a clock, which is held back for each of them.
     """
     found = moments(logs)
     gone = Gone(logs, found, pace, one_clock)
@@ -67,7 +68,7 @@ def told(
 
 
 def _counted(logs: Sequence[Log], found: Sequence[Moment], pace: float) -> dict[str, Any]:
-    """How many, how long and by whom."""
+    """Counts, times and causes of stalls."""
     return {
         "floor_s": max((log.floor_ns for log in logs), default=0) / 1e9,
         "count": len(found),
@@ -84,7 +85,7 @@ def _counted(logs: Sequence[Log], found: Sequence[Moment], pace: float) -> dict[
 
 
 def _name(loop: Loop) -> str:
-    """A queue may be filled by sources of both kinds."""
+    """Name of a control loop; a queue may have sources in emulated and in real time."""
     return loop.queue if loop.held else f"{loop.queue} in real time"
 
 
@@ -102,7 +103,7 @@ def _of_loop(loop: Loop, behind: np.ndarray, silent: Sequence[Silent]) -> dict[s
 
 
 def _row(moment: Moment) -> dict[str, Any]:
-    """One moment, which began at `at_s` by the machine's clock and at `run_s` by the run's."""
+    """One stall, which began at `at_s` by the machine's clock and at `run_s` by the run's."""
     return {
         **({"machine": moment.machine} if moment.machine else {}),
         "at_s": moment.from_ns / 1e9,

@@ -1,17 +1,17 @@
-"""Moments in which a machine took cores from a data path, and by whom.
+"""Stalls of a data path: periods in which the machine took its cores, with their cause.
 
-A data path logs its turns that took long, with what the kernel said of its thread. Here these
-become moments with a cause, which is where most of the time went:
+A data path logs long iterations of its loop, with the kernel's scheduling statistics of its thread.
+This module groups them into stalls and attributes each to the cause of most of its time:
 
-- `work`: the thread had its core, and what it did in that turn takes about so long;
-- `processes`: it was ready, and others had its core;
-- `stopped`: it had given the core away, which a data path never does: a signal, a debugger, a
-  freezer of cgroups stopped it, or it waited for a page;
-- `hypervisor`: it had its core, and the core stood still;
-- `unexplained`: it had its core, and neither its work nor anything else accounts for the time:
-  interrupts, or a hypervisor that does not tell what it takes.
+- `work`: the thread had its core, and its work in that iteration takes about so long;
+- `processes`: the thread was runnable, and other processes had its core;
+- `stopped`: the thread was blocked, which a data path never does by itself: by a signal, a
+  debugger, a cgroup freezer, or a page fault;
+- `hypervisor`: the thread had its core, and the virtual core was not running (steal time);
+- `unexplained`: the thread had its core, and no work accounts for the time: interrupts, or a
+  hypervisor that does not report steal time.
 
-Whose loops could have felt it is found out in `orchestrator.run.felt`.
+`orchestrator.run.felt` computes the control loops that a stall affects.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ UNKNOWN = -1
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn of a data path's loop that took long, and what the kernel said of its thread.
+    """Long iteration of a data path's loop, with the kernel's statistics of its thread.
 
-    `span_ns` began when the kernel had last been asked, at the turn's beginning or some turns
-    before; of that, the thread was on its core for `cpu_ns`, waited for it for `waited_ns`
-    (UNKNOWN: the kernel does not say), and gave it away `slept` times.
+    `span_ns` began at the last reading of the statistics, at this iteration's beginning or some
+    iterations before; of that, the thread ran for `cpu_ns`, waited for a core for `waited_ns`
+    (UNKNOWN: the kernel does not report it), and blocked `slept` times.
     """
 
     from_ns: int
@@ -46,9 +46,9 @@ class Turn:
     """Of the run's time."""
     to_ps: int
     work: int = 0
-    """Events carried out and frames taken in, in this turn."""
+    """Events executed and frames received in this iteration."""
     after: int = 0
-    """Events that were due at its end, and were carried out at once then."""
+    """Events that were overdue at its end, and were executed then."""
     span_ns: int = 0
     cpu_ns: int = 0
     waited_ns: int = UNKNOWN
@@ -56,12 +56,12 @@ class Turn:
 
     @property
     def gone_ps(self) -> int:
-        """How much of the run's time went by; what lies before its time 0 is none of it."""
+        """Run time that elapsed in it, from the run's time 0 on (ps)."""
         return self.to_ps - max(self.from_ps, 0)
 
     def shares_ns(self, cost_ns: float) -> dict[str, float]:
-        """How the turn's time divides, by cause; `cost_ns` is what a unit of work takes in turns
-        that are not long."""
+        """The iteration's time by cause (ns); `cost_ns` is the time of a unit of work in short
+        iterations."""
         took = self.to_ns - self.from_ns
         waited = min(max(self.waited_ns, 0), took)
         off = min(max(self.span_ns - self.cpu_ns, waited), took)
@@ -77,60 +77,60 @@ class Turn:
 
 @dataclass(frozen=True)
 class Log:
-    """What one thread of a data path has logged."""
+    """Log of one thread of a data path."""
 
     nodes: frozenset[str]
-    """Those that it drives."""
+    """Nodes that the thread drives."""
     turns: Sequence[Turn]
     count: int
-    """Of long turns, those that the log had no room for too."""
+    """Number of long iterations, including those that the log had no room for."""
     cost_ns: float = 0.0
     floor_ns: int = 0
     most_ns: int = 0
-    """Of turns that the log had no room for: the longest,"""
+    """Longest iteration that the log had no room for."""
     most_ps: int = 0
-    """and the most of the run's time that went by in one."""
+    """Most run time that elapsed in such an iteration."""
     machine: str = ""
-    """Where it ran, in a run of several machines. Their logs are by one clock,"""
+    """Machine of the thread, in a run of several. All logs use one clock."""
     error_ns: int = 0
-    """from which this one's may be off by so much."""
+    """Error of this machine's times against that clock."""
 
 
 @dataclass
 class Moment:
-    """Long turns of one or several threads that overlap."""
+    """Stall: overlapping long iterations of one or several threads."""
 
     from_ns: int
     to_ns: int
     machine: str = ""
     turns: list[tuple[int, Log, Turn]] = field(default_factory=list)
-    """With each, the number of its thread."""
+    """Number of the thread, its log, and the iteration."""
 
     @property
     def ns(self) -> int:
-        """How long it was, in the machine's time."""
+        """Duration in the machine's time."""
         return self.to_ns - self.from_ns
 
     @property
     def threads(self) -> int:
-        """How many of them it took."""
+        """Number of threads that it affected."""
         return len({number for number, _, _ in self.turns})
 
     @cached_property
     def cause(self) -> str:
-        """Where most of its time went."""
+        """Cause of most of its time."""
         shares = [turn.shares_ns(log.cost_ns) for _, log, turn in self.turns]
         whole = {cause: sum(share[cause] for share in shares) for cause in CAUSES}
         return max(CAUSES, key=lambda cause: whole[cause])
 
     @property
     def gone_ps(self) -> int:
-        """The most of the run's time that went by in a turn of it."""
+        """Most run time that elapsed in one of its iterations (ps)."""
         return max(turn.gone_ps for _, _, turn in self.turns)
 
 
 def moments(logs: Iterable[Log]) -> list[Moment]:
-    """Long turns of a machine that overlap are one moment, in order of time."""
+    """Group the overlapping long iterations of each machine into stalls, in order of time."""
     every = [(number, log, turn) for number, log in enumerate(logs) for turn in log.turns]
     found, latest = list[Moment](), dict[str, Moment]()
     for number, log, turn in sorted(every, key=lambda one: (one[2].from_ns, one[2].to_ns)):

@@ -1,4 +1,4 @@
-"""Storms of PAUSE and PFC that watchdogs found, as events of a run."""
+"""Storms of PAUSE and PFC that watchdogs detected, as events of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KINDS = {"storm": "storms", "storm over": "storms_over"}
 
 
 def events(recording: Recording) -> list[Event]:
-    """One for each storm and each end of one, at the sample that counts it first."""
+    """Events of the starts and ends of storms, each at the first sample that counts it."""
     found: list[Event] = []
     for row, column in enumerate(recording.columns):
         for kind, quantity in KINDS.items():

@@ -1,4 +1,4 @@
-"""Messages that found every limiter of their NIC taken: their flows were not slowed down."""
+"""Notes on messages that found every limiter of their NIC taken."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ QUANTITY = "feedback_unassigned"
 
 
 def found(recording: Recording) -> list[str]:
-    """A sentence for each NIC that had to drop some."""
+    """Sentence for each NIC that dropped messages because it had no free limiter."""
     sentences = []
     for row, column in enumerate(recording.columns):
         if column.quantity != QUANTITY or not len(recording.times_ps):

@@ -1,7 +1,7 @@
-"""By how much the machine may have put a metric off: each metric by what it measures.
+"""Uncertainty of a metric from the machine's distortions, by the kind of the metric.
 
-One verdict for a whole run cannot say it. A departure that is 2 ms late leaves a mean queue of a
-loop of 60 ms alone, and makes a latency of 100 us worthless.
+One verdict for a whole run is too coarse: a departure that is 2 ms late does not change the mean
+queue of a loop of 60 ms, and makes a latency of 100 us worthless.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ ROUND_TRIPS = ("rtt_s.",)
 QUEUES = ("queue_bytes.", "reassembly_bytes.")
 SHARES = ("frames.drop_ratio", "fairness.", "active.share")
 SEEN = 0.01
-"""Share of a phase from which on a metric over it shows what a stall left."""
+"""Least share of a phase for which a backlog affects a metric over the phase."""
 RATES = ("utilization", "throughput_bps", "rate_bps.", "sent_bps.")
 COUNTS = ("frames.", "feedback.", "messages.", "echoes.", "pause.count", "reassembly.")
 
 
 @dataclass(frozen=True)
 class Distortion:
-    """What was measured of the machine, as far as it concerns one entity."""
+    """Distortions by the machine that concern one entity."""
 
     late_mean_s: float = 0.0
     late_p99_s: float = 0.0
     late_max_s: float = 0.0
     backlog_s: float = 0.0
-    """What the longest stall leaves waiting on its way: where that is worked off at once, 0."""
+    """Backlog on its path after the longest stall; 0 where it is served at once."""
     phase_s: float = float("inf")
-    """How long it was measured."""
+    """Duration of the measurement."""
     crossing_s: float = 0.0
-    """What the links of its way take beyond their delays, on the mean, together."""
+    """Sum of the mean excess delays of the links on its path."""
     reaction_s: float = 1.0
     rate_bps: float = 0.0
-    """Of the link that its queue is served by."""
+    """Rate of the link that serves its queue."""
     share: float = 0.0
-    """Of its traffic that was lost outside the queues, came twice, or was not sent in time."""
+    """Share of its traffic that was lost outside the queues, duplicated, or not sent in time."""
     frames: int = 0
-    """So many frames that is."""
+    """That share in frames."""
 
 
 def uncertainty(metric: str, value: float, by: Distortion) -> float:
@@ -75,23 +75,24 @@ def uncertainty(metric: str, value: float, by: Distortion) -> float:
 
 
 def backlog_s(stall_s: float, busy: float, reaction_s: float, phase_s: float) -> float:
-    """What a stall leaves waiting on a way, in s, so long that a metric of the phase shows it.
+    """Backlog on a path after a stall, in s, if it lasts long enough to affect a metric of the
+    phase.
 
-    A way that is `busy` to a share of its rate works a stall off with what it has to spare, in
-    stall / (1 - busy), or its loop does it within the time in which it reacts. Until then frames
-    wait as long as the stall was, which none of them is late by: they are behind others.
+    A path with utilization `busy` serves the backlog with its spare rate in stall / (1 - busy), or
+    its control loop does within its reaction time. Until then frames wait as long as the stall
+    was; their own departures are not late, because they queue behind others.
     """
     lasting_s = stall_s / (1 - busy) if busy < 1 else reaction_s
     return stall_s if min(lasting_s, reaction_s) >= SEEN * phase_s else 0.0
 
 
 def uncertainty_of_slowdown(slowdown: float, fct_s: float, by: Distortion) -> float:
-    """A completion time as a multiple of an ideal one is off by as much of itself as that time."""
+    """Uncertainty of a slowdown: the relative uncertainty of its completion time."""
     return abs(slowdown) * uncertainty("fct_s.mean", fct_s, by) / fct_s if fct_s > 0 else 0.0
 
 
 def is_uncertain(value: float, by: float, low: float | None, high: float | None) -> bool:
-    """Whether a bound lies within the error bar: then the value is neither within it nor without.
+    """Return whether a bound lies within the error bar: the value is then undecided.
 
     (The guard band of JCGM 106:2012, on either side of the bound.)
     """

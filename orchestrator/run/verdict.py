@@ -1,4 +1,4 @@
-"""Did a run meet its expectations? Each is checked against the metric that it names."""
+"""Verdict of a run: each expectation is checked against the metric that it names."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def check(
 
 
 def _bar(expect: Expect, metrics: Metrics, bars: Metrics, value: float) -> float:
-    """What a value may be off by; of a ratio, by as much of itself as both its parts together."""
+    """Uncertainty of a value; of a ratio, the sum of the relative uncertainties of its operands."""
     off = _value(bars, expect.phase, expect.of, expect.metric) or 0.0
     if expect.relative_to is None:
         return off
@@ -78,22 +78,21 @@ def _bar(expect: Expect, metrics: Metrics, bars: Metrics, value: float) -> float
 
 
 def _ratio(value: float | None, whole: float | None) -> float | None:
-    """Two that are 0 are equal: neither loses more frames than the other. None where one is absent,
-    and for something as a multiple of nothing."""
+    """Ratio of two metrics; 1 if both are 0. None where one is absent, or only the divisor is 0."""
     if value == 0 and whole == 0:
         return 1.0
     return value / whole if value is not None and whole else None
 
 
 def _value(metrics: Metrics, phase: str, entity: str, metric: str) -> float | None:
-    """One metric; None where the run did not yield it."""
+    """Value of a metric; None where the run did not yield it."""
     value: float | None = metrics.get(phase, {}).get(entity, {}).get(metric)
     return value
 
 
 def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
-    """met, missed, uncertain where the machine leaves it open and nothing was missed for certain,
-    unjudged where nothing was expected of one seed, or invalid: the machine distorted it."""
+    """Verdict: met; missed; uncertain where the machine leaves it open and nothing was missed for
+    certain; unjudged where nothing is expected of one seed; invalid: the machine distorted it."""
     if fidelity["verdict"] == INVALID:
         return INVALID
     rows = [row for row in rows if "of_seeds" not in row]
@@ -105,7 +104,7 @@ def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
 
 
 def without_machine(vanished: int) -> dict[str, Any]:
-    """The fidelity of a run without a machine in its path: valid, unless frames vanished."""
+    """Fidelity of a simulated run: valid, unless frames vanished."""
     reason = f"invalid: {vanished} frames found no descriptor; this is a bug, please report it"
     return {
         "verdict": INVALID if vanished else "valid",

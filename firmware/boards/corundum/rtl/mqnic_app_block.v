@@ -7,7 +7,7 @@
 // Application window on AXI-Lite: port p has 128 KiB, from p * 0x20000 on, qcn_nic and its windows,
 // 0x10000 further the delay line on what the port receives. The windows are one chain.
 //
-// mqnic_core sets no parameters of ours: they are set by macros, see README.md.
+// mqnic_core sets no parameters of this block: macros set them, see README.md.
 `default_nettype none
 
 `ifndef TAILBACK_LIMITERS

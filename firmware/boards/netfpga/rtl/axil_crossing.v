@@ -1,6 +1,6 @@
-// AXI-Lite from one clock to another, one access of each kind at a time. A request is held still
-// and told by a line that changes, which the other side sees two of its clocks later; so is the
-// answer. Both sides are to be reset together. The held words need a bound on their delay, see
+// AXI-Lite from one clock to another, one access of each kind at a time. A request is held stable
+// and signalled by a toggle, which the other side samples two of its clocks later; so is the
+// response. Both sides are to be reset together. The held words need a bound on their delay, see
 // crossing.xdc.
 `default_nettype none
 
