@@ -1,4 +1,4 @@
-"""PAUSE of a NIC's own: read, switched off, put back (ETHTOOL_GPAUSEPARAM, linux/ethtool.h).
+"""PAUSE settings of a NIC: read, disabled, restored (ETHTOOL_GPAUSEPARAM, linux/ethtool.h).
 
 A NIC that takes part in flow control obeys a PAUSE itself, holds our frames by itself, and shows
 us nothing of it. Many never show a PAUSE to the host whatever they are told: then a device that
@@ -30,7 +30,7 @@ def _asked(nic: str, *words: int) -> tuple[int, ...]:
 
 
 def read(nic: str) -> Words | None:
-    """What a NIC does of its own; None where it has no flow control, or does not say."""
+    """PAUSE parameters of a NIC; None where it has no flow control, or cannot report it."""
     with suppress(OSError):
         negotiates, obeys, sends = _asked(nic, GET, 0, 0, 0)
         return {"negotiates": bool(negotiates), "obeys": bool(obeys), "sends": bool(sends)}

@@ -1,4 +1,4 @@
-"""testbed.toml: which machines and cards there are, and which cable joins which NICs.
+"""testbed.toml: machines, cards and external devices, and the cables between their NICs.
 
 name = "lab"
 
@@ -49,7 +49,7 @@ class Table(BaseModel):
 
 
 class MachineEntry(Table):
-    """One machine with an agent."""
+    """Machine with an agent."""
 
     address: str = Field(pattern=r"^tcp://[^\s/]+:[0-9]+$")
     key: str = Field(min_length=1)
@@ -72,7 +72,7 @@ class Cable(Table):
 
 
 class CardEntry(Table):
-    """A card with gateware of ours in this machine. Its ports' cables are known to nobody here."""
+    """Card with tailback's gateware in this machine. The inventory has no cables of its ports."""
 
     device: str = Field(pattern=r"^/[^\s]+$")
     nodes: list[Slug] = Field(min_length=1)
@@ -84,8 +84,8 @@ class CardEntry(Table):
 
 
 class ExternalEntry(Table):
-    """A device that is none of ours, and which interfaces lead to its ports: of this machine, or,
-    for a controller, "machine:nic" each."""
+    """External device, and the interfaces that lead to its ports: of this machine, or, with agents,
+    "machine:nic"."""
 
     ports: dict[
         Slug,
@@ -161,7 +161,7 @@ class Testbed(Table):
         return self
 
     def problems(self) -> list[Problem]:
-        """What does not go together."""
+        """Inconsistencies of the inventory."""
         found: list[Problem] = []
         if not self.machines and not self.cards and not self.external:
             accepted = "[machines.NAME], [cards.NAME] or [external.NAME] is expected"

@@ -1,4 +1,4 @@
-"""A worker process of a lease, as its agent sees it: reports come in, orders go out, its end."""
+"""Supervision of a lease's worker process by its agent: reports, orders, end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUG = 70
 
 
 class Hosted(ABC):
-    """See the module. `changed` is called after everything that the worker says."""
+    """Worker process under supervision. `changed` is called after each of its reports."""
 
     what: ClassVar[str]
     """What the process is called when it ends on its own."""
@@ -45,7 +45,7 @@ class Hosted(ABC):
         self._loop.add_reader(self._worker.pipe.fileno(), self._read)
 
     def _read(self) -> None:
-        """Take in one thing that the worker says."""
+        """Read one report of the worker."""
         try:
             kind, content = self._worker.pipe.recv()
         except (EOFError, OSError):
@@ -68,7 +68,7 @@ class Hosted(ABC):
 
     @abstractmethod
     def _news(self, more: dict[str, Any]) -> None:
-        """What came with a stage."""
+        """Handle the content of a stage report."""
 
     def _failed(self, cause: str) -> None:
         self.stage, self.cause = "failed", self.cause or cause
@@ -83,12 +83,12 @@ class Hosted(ABC):
         self._loop.remove_reader(self._worker.pipe.fileno())
 
     def order(self, order: Any) -> None:
-        """Tell the worker to go on."""
+        """Send the worker an order."""
         self._worker.order(order)
 
     @abstractmethod
     def change(self, wanted: Change) -> None:
-        """Ask the worker about a change; its answer is among `changes` later."""
+        """Request a live change from the worker; its answer is among `changes` later."""
 
     @abstractmethod
     def halt(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether a NIC launches frames at their times: its queue `etf`, and its clock beside CLOCK_TAI."""
+"""Launch time of a NIC: queueing discipline `etf`, and a check of its clock against CLOCK_TAI."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def turn_off(nic: str) -> None:
 
 
 def queues(nic: str) -> int:
-    """How many transmit queues a NIC has."""
+    """Number of transmit queues of a NIC."""
     from pyroute2 import IPRoute
 
     with IPRoute() as netlink:

@@ -1,4 +1,4 @@
-"""The agent's process: its socket, its clock of leases, its end."""
+"""Agent process: socket, lease timer, shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run folder that is complete, for those who want it elsewhere: a list, and chunks by number.
+"""Files of a complete run folder for download: a list, and chunks by number.
 
 No message names a file: what can be had is what stood in the folder when the run was over, by its
 number on the list.
@@ -23,7 +23,7 @@ class KeptFiles:
 
     @classmethod
     def of(cls, folder: Path) -> KeptFiles:
-        """List a folder. Reads every file: call it aside."""
+        """List a folder. Reads every file: call it in a thread."""
         files = [
             Stored(name=path.relative_to(folder).as_posix(), **measured(path))
             for path in sorted(folder.rglob("*"))

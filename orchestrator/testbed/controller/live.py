@@ -1,4 +1,4 @@
-"""The feed of a run across machines: what the console of a run on this machine sees, over CURVE.
+"""Live feed of a distributed run over CURVE, with the messages of a local run's feed.
 
 Samples are fetched from the agents only while somebody watches; their rows come in contiguous, so
 a machine that lags holds the others' rows back and nothing is made up.
@@ -60,7 +60,7 @@ class AcrossRows:
         self._counts[machine] = last
 
     def count(self) -> int:
-        """How many rows are whole."""
+        """Number of rows that all machines have sent."""
         return min(self._counts.values(), default=0)
 
     def read(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +102,7 @@ class KeyedFeed(Feed):
 
 
 class Watched:
-    """A run and its feed: what happens to the one is told by the other."""
+    """Run with its feed: events of the run are published, requests to the feed reach the run."""
 
     def __init__(
         self, run: Run, address: str, folder: Path, told: Callable[[str, str], None]

@@ -1,4 +1,4 @@
-"""Which machine each node of a plan lives on, and which cable carries each link.
+"""Placement of a plan's nodes on machines, and of its links on cables.
 
 Links between nodes of one machine need no cable. A search, deepest first, in the order of the
 plan: it tries the machines that a node's name is listed for, else those with the fewest nodes; a

@@ -1,4 +1,4 @@
-"""Orders to a run across machines: a live change at one instant for all of them, or none; its end.
+"""Coordinated live changes of a distributed run: one instant for all machines; its halt.
 
 Every machine is asked first whether the change can be made there and how soon; then all are told
 the same time, later than any of them needs. Who gets that too late says so, and all are told a
@@ -34,7 +34,7 @@ ACCEPTS = ("set", "act", "halt")
 
 
 class Machines:
-    """The worlds of a run, which lie on several machines: their agents are asked."""
+    """Worlds of a distributed run, changed through their agents."""
 
     def __init__(self, run: Run, session: Session) -> None:
         self.run, self.session = run, session

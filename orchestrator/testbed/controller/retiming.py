@@ -1,4 +1,4 @@
-"""Captures of several machines on one clock: the controller's.
+"""Correction of captures' times to the controller's clock after a run.
 
 While a run goes on, each machine times its frames by its own clock, translated by what was known
 of it at the start (offset, drift). When the run is over more is known: the exchanges during and
@@ -25,8 +25,8 @@ PPB = 1e-9
 
 @dataclass(frozen=True)
 class Retiming:
-    """What is added to a machine's times: `shift_ps`, and `rate` of the time itself. They are the
-    controller's then, to within `error_ns`; all in the run's time."""
+    """Correction of a machine's times: `shift_ps`, and `rate` of the time itself. Corrected times
+    are the controller's to within `error_ns`; all in the run's time."""
 
     shift_ps: int = 0
     rate: float = 0.0

@@ -1,4 +1,4 @@
-"""One run across machines: lease, probe, deploy, start, watch, collect, release."""
+"""Distributed run: lease, probe, deploy, start, watch, collect, release."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ class Run(Carried):
         await at_once(one(share) for share in self.shares)
 
     def retiming(self, machine: str) -> Retiming:
-        """What brings the times of a machine's captures to our clock, now that the run is over."""
+        """Correction of a machine's capture times to our clock, after the run."""
         begun, known = self.begun[machine], self.estimates[machine]
         return Retiming.of(begun, known, self.start_ns, self.speed)
 
@@ -299,7 +299,7 @@ class Run(Carried):
         return super()._failure(machine, pulse)
 
     def _lasts_ns(self) -> int:
-        """How long it lasts by our clock, when that is never held back."""
+        """Duration by our clock (ns), when the run's clock is never held back."""
         return self.resolved.plan.duration * NS_PER_US // self.speed
 
     @property

@@ -1,4 +1,4 @@
-"""The controller's process: its socket and its end."""
+"""Controller process: socket and shutdown."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What many machines add to a result: who hosted what, how well their clocks agreed, and the
-result of a run that ended before its time."""
+"""Verdict parts of a distributed run: hosts, clock agreement, and results of runs that ended
+early."""
 
 from __future__ import annotations
 

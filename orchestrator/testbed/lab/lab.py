@@ -1,4 +1,4 @@
-"""Two agents, the cables between them and the keys of everybody: all but the controller.
+"""Local testbed of two agents: cables, keys, inventory; the controller is separate.
 
     with Lab(folder, cables=1) as lab:
         bed = Testbed.load(lab.inventory)

@@ -1,4 +1,4 @@
-"""The process of a lab's agent: its socket is of where the lab is, its NICs are of its machine.
+"""Agent process of a local testbed: its socket is in the host's namespace, its NICs in its own.
 
 Started as `python -m orchestrator.testbed.lab.member PARENT LISTEN USER NETWORK NAME KEYS STATE`,
 with descriptors of a listening socket and of the two namespaces. It ends with its parent.

@@ -1,4 +1,4 @@
-"""The end that asks: a DEALER socket, ids, retries, and what became of the connection."""
+"""RPC client: DEALER socket, request ids, retries, connection state."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Asker:
         self.on_change()
 
     def again(self) -> None:
-        """Connect anew: after a rejected key ZeroMQ does not try again by itself."""
+        """Connect anew: after a rejected key ZeroMQ does not retry by itself."""
         self._shut()
         self.state, self._failed = State.NONE, 0
         self._open()

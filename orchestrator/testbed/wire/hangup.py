@@ -1,4 +1,4 @@
-"""Connections that are open when their key is revoked are closed.
+"""Disconnection of peers whose key is revoked.
 
 ZeroMQ asks who a peer is when it connects, and has no call that ends one connection of a bound
 socket. Each frame tells the descriptor that it came by, though: its TCP connection is shut down

@@ -1,4 +1,4 @@
-"""The end that is asked: a ROUTER socket, the checks before a handler sees a request, answers."""
+"""RPC server: ROUTER socket, checks before a handler sees a request, answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Reply = tuple[dict[str, Any], bytes | None]
 
 @dataclass(frozen=True)
 class Handler:
-    """What answers one kind of request. `reads`: it changes nothing, and may be asked again."""
+    """Handler of one kind of request. `reads`: it changes nothing, and may be repeated."""
 
     model: type[WireMessage]
     call: Callable[[Caller, Request, Any], Reply]
@@ -219,7 +219,7 @@ class Server:
             self._loop.call_soon_threadsafe(self._told, sentence)
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop: no request is answered any more."""
         for task in self._tasks:
             task.cancel()
         self._socket.disable_monitor()
