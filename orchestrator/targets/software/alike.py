@@ -1,4 +1,4 @@
-"""A plan as a machine would run it in real time: what its device profile says of every link.
+"""Plan with the delays of a real-time machine: its device profile applied to every link.
 
 Each link gets the delay line `as-machine`. A run's data path drives the nodes in two threads; a
 link takes as long as both of its ends do, at the load that they would have.

@@ -1,4 +1,4 @@
-"""Entering the namespaces in which a worker may make interfaces, without privileges."""
+"""Isolation of a worker: user and network namespaces in which it may make interfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job of a worker: build the machines of a plan, drive them in real time, record."""
+"""Worker job of a whole plan: build the machines, drive them in real time, record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parent's side of a worker: start it, hear its reports, get its result, end it."""
+"""Worker process, parent's side: start, reports, result, end."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ class Worker:
             self.process.wait()
 
     def order(self, order: Any) -> None:
-        """Send the job something; it finds it in `Control.orders`."""
+        """Send an order to the job, which finds it in `Control.orders`."""
         with suppress(BrokenPipeError):  # it has ended: `reports` tells why
             self.pipe.send(order)
 
     def reports(self) -> Iterator[Any]:
-        """What the job reports, until it is done; `result` holds what it returned then."""
+        """Reports of the job, until it is done; `result` holds its return value then."""
         while True:
             try:
                 kind, content = self.pipe.recv()

@@ -1,4 +1,4 @@
-"""Whether the delay lines of a plan hold what its links keep under way, before a run in real time.
+"""Check before a real-time run: delay lines hold the frames under way on their links.
 
 A link of rate r and delay d has r * d / 8 octets on the way when it is full. A delay line has room
 for `buffer` octets, and drops what is more; frames wait in memory that is set aside before the run.

@@ -1,4 +1,4 @@
-"""Interfaces that are too narrow for the plan's frames: why frames were lost, for the reader."""
+"""MTU check: interfaces that are too narrow for the plan's frames, as a reason for losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one thread of the data path works with besides its world: sockets, batches, scratch."""
+"""I/O state of one data path thread: sockets, batches, scratch arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ moves."""
 
 
 def horizon_of(asked_ps: int, speed: int) -> int:
-    """How far the clock of a run may go ahead (ps of it), from what its plan would let it.
+    """Horizon of a run's clock (ps of the run), from the horizon that its plan allows.
 
     A run that is slower than real time takes as little of the machine's time for it as one that is
     not, and so less of its own: nobody who waits for its clock lives in real time, and what a stall
@@ -91,7 +91,7 @@ class Rig(NamedTuple):
 
 @dataclass
 class Shared:
-    """What the threads of a run tell each other."""
+    """State shared by the threads of a run."""
 
     horizon_ps: int
     held: np.ndarray
@@ -106,7 +106,7 @@ class Shared:
 
     @classmethod
     def of(cls, threads: int, horizon_ps: int, speed: int = REAL_TIME) -> Shared:
-        """At the start of a run; `speed` in ps of it per us."""
+        """Shared state at the start of a run; `speed` in ps of it per us."""
         horizon_ps = horizon_of(horizon_ps, speed)
         held, progress = np.zeros(threads, np.int64), np.full(threads, -NEVER, np.int64)
         return cls(horizon_ps, held, progress, speed)

@@ -1,4 +1,4 @@
-"""Raw packet sockets: opened in the network namespace of the calling thread."""
+"""Raw packet sockets in the network namespace of the calling thread."""
 
 from __future__ import annotations
 

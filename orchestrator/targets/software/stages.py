@@ -1,5 +1,5 @@
-"""What a part's worker reports, in this order, and what it is told. Nothing is imported: agents
-know these words too."""
+"""Stages that a worker reports to its agent, in order, and the agent's orders. Import-free: agents
+use these names too."""
 
 BUILDING, COMPILING, READY, RUNNING, ENDED, COLLECTED = (
     *("building", "compiling", "ready", "running"),

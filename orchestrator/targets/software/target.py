@@ -1,4 +1,4 @@
-"""Target `software`: the parent's side of a run on emulated machines."""
+"""Target `software`, parent's side: a run on emulated machines."""
 
 from __future__ import annotations
 

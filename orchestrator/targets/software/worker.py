@@ -1,4 +1,4 @@
-"""The worker: a process of its own in which emulated machines live and a job drives them.
+"""Worker process, child's side: enters its namespaces, runs one job, reports.
 
 Started as `python -m orchestrator.targets.software.worker DESCRIPTOR PARENT`, it enters its
 namespaces while it is single-threaded, then imports and runs the job that it is sent. It dies

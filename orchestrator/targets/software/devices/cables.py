@@ -1,4 +1,4 @@
-"""Which interface of this machine leads to which port of a device, as somebody has said."""
+"""Cables of external devices: the local interface that leads to each of their ports."""
 
 from __future__ import annotations
 

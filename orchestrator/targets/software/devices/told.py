@@ -1,4 +1,4 @@
-"""What fidelity says of devices that are none of ours, and of the interfaces that lead to them."""
+"""Fidelity of runs with DUTs: losses of the interfaces that lead to them."""
 
 from __future__ import annotations
 

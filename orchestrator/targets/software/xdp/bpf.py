@@ -1,4 +1,4 @@
-"""The XDP program: assembled here, loaded by the bpf system call (linux/bpf.h), held by a link.
+"""XDP program: assembled here, loaded by the bpf system call (linux/bpf.h), held by a link.
 
 A program sends what a port receives on its queue q to entry FIRST + q of a map of sockets, and
 passes on to the kernel what comes on other queues or finds no socket. Each port has a program of

@@ -1,4 +1,5 @@
-"""What takes a capability is done by who has it, and handed on as descriptors.
+"""Privileged set-up of AF_XDP: the starting process makes map and programs, the worker gets
+descriptors.
 
 A worker lives in a user namespace of its own, in which nobody has the capabilities that the kernel
 asks of who loads an XDP program (CAP_BPF and CAP_NET_ADMIN in the first user namespace). Attaching

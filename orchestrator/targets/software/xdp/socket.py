@@ -1,4 +1,4 @@
-"""One AF_XDP socket (linux/if_xdp.h): a queue of an interface, and four rings in shared memory."""
+"""AF_XDP socket (linux/if_xdp.h): a queue of an interface, and four rings in shared memory."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class XdpSocket:
 
     @property
     def zero_copy(self) -> bool:
-        """Whether the driver works on the lent memory itself."""
+        """Return whether the driver uses the lent memory without copying."""
         return bool(struct.unpack("I", self._socket.getsockopt(SOL_XDP, OPTIONS, 4))[0] & 1)
 
     def statistics(self) -> tuple[int, int]:
