@@ -1,4 +1,4 @@
-"""All that the loop of a storm works on, as arrays."""
+"""Arrays that the send loop of a storm works on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MSGHDR_WORDS = 7
 
 
 class Desk(NamedTuple):
-    """A storm of n holds; every address in it points into arrays that it holds."""
+    """State of a storm of n holds; every address in it points into arrays that it owns."""
 
     holds: np.ndarray  # HOLD[n]
     octets: np.ndarray  # uint8[n, 2, 60]
@@ -33,7 +33,7 @@ class Desk(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """One hold that is to be kept. Times in ns; `on_ns` 0: without an end."""
+    """Hold to be kept. Times in ns; `on_ns` 0: without an end."""
 
     socket: int
     octets: np.ndarray
@@ -44,7 +44,7 @@ class Planned(NamedTuple):
 
 
 def lay_out(planned: Sequence[Planned], *, stamps: bool, nap_ns: int = 0) -> Desk:
-    """A desk for these holds; `start` it before use."""
+    """New state for these holds; `start` it before use."""
     holds = np.zeros(len(planned), HOLD)
     for row, one in enumerate(planned):
         for name in ("socket", "hold_ns", "margin_ns", "on_ns", "off_ns"):

@@ -1,4 +1,4 @@
-"""What one observer of a storm has seen: for how long a port was held, and where it lapsed.
+"""Accounting of one observer of a storm: how long a port was paused, and its lapses.
 
 A frame with quanta holds the port that hears it until they have run, from the end of the frame on
 the wire; the next one has to be there by then. What comes later leaves a lapse, in which the port

@@ -1,4 +1,4 @@
-"""The loop of a storm: sends what is due, and reads the kernel's stamps of what it sent meanwhile.
+"""Send loop of a storm: sends due frames and reads the kernel's transmit timestamps.
 
 Compiled and off the GIL. Nothing but holds is on its sockets, so no data is ever in the way here;
 what lies before a frame in the NIC itself shows in the kernel's stamps and at the far end.

@@ -1,4 +1,4 @@
-"""The interfaces of a storm: named by the user, checked, claimed, opened; none of them is changed.
+"""Interfaces of a storm: named by the user, checked, claimed, opened; their settings stay.
 
 So there is nothing to put back, whatever becomes of this process; a port that was held goes on when
 the quanta of the last frame have run.

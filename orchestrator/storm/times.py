@@ -1,4 +1,4 @@
-"""How long quanta hold a port, and how long before their end the next frame is to leave."""
+"""Duration of PAUSE quanta, and the margin before their end at which the next frame is sent."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LATENESSES = 4
 
 
 def hold_ns(quanta: int, rate_bps: int) -> int:
-    """For how long quanta of 512 bit times hold a port of a rate, rounded down (ns)."""
+    """Duration for which quanta of 512 bit times pause a port of a rate, rounded down (ns)."""
     return int(quanta_time(quanta, rate_bps)) // PS_PER_NS
 
 
 def wire_ns(rate_bps: int) -> int:
-    """How long one frame takes on the wire, rounded up (ns)."""
+    """Time of one frame on the wire, rounded up (ns)."""
     return -(-int(wire_time(WIRE_OCTETS, rate_bps)) // PS_PER_NS)
 
 
