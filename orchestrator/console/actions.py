@@ -1,4 +1,4 @@
-"""What the keys of the console do."""
+"""Key actions of the console."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Acts(Shell):
     # --- views
 
     def action_help(self) -> None:
-        """What the view shows, and the keys that apply."""
+        """Show the view's help text and the keys that apply."""
         view = self.query_one(f"#{self.view}", View)
         told = []
         for a in keys.ACTIONS:
@@ -349,7 +349,7 @@ class Acts(Shell):
         self.push_screen(Choose("Which run beside this one?", options), chosen)
 
     def action_alone(self) -> None:
-        """One run again."""
+        """Show one run only."""
         if self.other is not None:
             self.other.close()
             self.other = None

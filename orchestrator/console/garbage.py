@@ -1,4 +1,4 @@
-"""Collects garbage while nobody waits.
+"""Garbage collector that runs only while the user is idle.
 
 A full collection takes some tens of milliseconds when a large plan is open. Python begins one
 whenever enough was made anew, which is mostly in the middle of drawing what a key has asked for.
@@ -20,7 +20,8 @@ class Collector:
     """Stands for Python's own collector between `begin` and `end`."""
 
     def begin(self) -> None:
-        """What there is by now, mostly what was imported, stays and is not looked at again."""
+        """Freeze the objects made so far, mostly by imports, and take over from Python's
+        collector."""
         gc.collect()
         gc.freeze()
         gc.disable()

@@ -1,4 +1,4 @@
-"""Containers that draw their ground and nothing else: no border, no scroll bar.
+"""Lean containers: background only, without borders and scroll bars.
 
 textual draws a container line by line, and cuts each line wherever something on the screen begins,
 though children cover all of it: with containers in containers that is most of the work of changing

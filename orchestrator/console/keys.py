@@ -1,4 +1,4 @@
-"""Every action of the console: its key, what it says, when it applies.
+"""Table of the console's actions: key, text, and the condition under which each applies.
 
 The table is the one source of the bindings, the footer, the palette and the help. `id` names a
 binding in the user's file of keys (see `keymap`).

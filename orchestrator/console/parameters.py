@@ -1,4 +1,5 @@
-"""The parameters of a plan as a person edits them: key, value, unit, bounds, can it change live."""
+"""Editable parameters of a plan: key, value, unit, bounds, and whether a live run accepts
+changes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from orchestrator.plan.params import describe_field
 
 @dataclass(frozen=True)
 class Parameter:
-    """One value of a plan. `live`: it can be changed while the run goes on."""
+    """Value of a plan. `live`: a running run accepts changes."""
 
     key: str
     value: str

@@ -1,4 +1,4 @@
-"""The topology as text: nodes as boxes from sources to sinks, links between them as rows.
+"""Text drawing of the topology: a box per node, from sources to sinks, and a row per link.
 
 `layout` says what stands in which row and depends on the plan alone; `Seen` tells one row at a
 moment. So a large topology costs no more than what of it is on the screen.
@@ -169,7 +169,7 @@ class Seen:
         return self.data.rate(entity, quantity, self.at_ps, OVER_PS) or 0.0
 
     def way(self, way: Direction) -> Way:
-        """How busy a link direction is, whether it is held or cut, what messages it carries."""
+        """State of a link direction: utilisation, paused or cut, messages per second."""
         data, at_ps = self.data, self.at_ps
         sent = data.rate(way.entity, "bytes_out", at_ps, OVER_PS)
         line = data.value(way.entity, "rate", at_ps)
@@ -185,7 +185,7 @@ class Seen:
         )
 
     def inside(self, name: str) -> list[str]:
-        """What a box tells besides the name: limiters of a NIC, the fullest queue of a switch."""
+        """Texts of a box below its name: rate limiters of a NIC, the fullest queue of a switch."""
         data, node = self.data, self.data.plan.nodes[name]
         if isinstance(node, Nic):
             mine = data.plan.limiters().get(name, [])
@@ -200,7 +200,7 @@ class Seen:
         return ["switch", f"queue {words.amount(max(lengths, default=0), 'B')}"]
 
     def row(self, row: Row, width: int) -> list[Piece]:
-        """One row of the drawing, on a screen of `width` columns."""
+        """Row of the drawing, on a screen of `width` columns."""
         if row.line is None or row.line < 0:
             left, right = "└┘" if row.line is None else "┌┐"
             return [(left + "─" * (BOX - 2) + right, "bold")]
@@ -217,7 +217,7 @@ class Seen:
 
 
 def _arrow(way: Way, room: int, *, right: bool) -> Piece:
-    """One direction: busy, held, cut; messages on it."""
+    """Text of one link direction: utilisation, paused, cut, messages."""
     notes = []
     if way.cut:
         notes.append("╳ CUT")

@@ -1,4 +1,4 @@
-"""Which stretch of a run is shown, and how it moves: following, frozen, played."""
+"""Time window of the plots: following, frozen or played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaves the processor to the data path of a run of this machine.
+"""CPU throttle of the console while a data path runs on this machine.
 
 Its threads spin on their cores, so that whatever the console uses on a machine without a core to
 spare is taken from them: with the horizon of the run's clock as short as it is, each second of the

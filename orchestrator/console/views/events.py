@@ -1,4 +1,4 @@
-"""Events and log: what happened when, filtered; frames near an event, decoded."""
+"""Events view: filtered events and log, and decoded frames near an event."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _latest(moments: list[Moment]) -> list[Moment]:
 
 
 def _cells(m: Moment, data: RunData) -> list[str]:
-    """What a line tells."""
+    """Cells of an event's line."""
     if m.time_ps > data.now_ps and data.live:
         sign = "○ to come"
     else:

@@ -1,4 +1,4 @@
-"""Sweep: how far it is, the map or curve as far as it is known, what failed."""
+"""Sweep view: progress, the map or curve so far, failed points."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _progress(data: SweepData, width: int) -> Text:
 
 
 def _told(data: SweepData) -> Text:
-    """What came of points, what failed and why."""
+    """Text about the points: verdicts, failures and their reasons."""
     text = Text(no_wrap=True, overflow="ellipsis")
     verdicts = data.verdicts()
     kinds = [f"{count} {words.VERDICTS.get(v, v)}" for v, count in sorted(verdicts.items())]
