@@ -17,7 +17,7 @@ from orchestrator.terminal.plain import plain
 
 
 def default_state() -> Path:
-    """Where an agent notes what it has made."""
+    """Default folder of an agent's journal."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "tailback" / "agent"
 

@@ -1,4 +1,4 @@
-"""`tailback calibrate`: what this machine can hold, measured, as a dated profile."""
+"""`tailback calibrate`: measures the limits of this machine and writes a dated device profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tailback doctor`: what this machine can do, what is missing, the command that mends it."""
+"""`tailback doctor`: capabilities of this machine, missing ones, and the command that adds each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tailback explain`: over ranges of what a paper leaves open, where do its statements hold?"""
+"""`tailback explain`: finds the ranges of free parameters in which a paper's statements hold."""
 
 from __future__ import annotations
 

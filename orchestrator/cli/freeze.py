@@ -1,4 +1,4 @@
-"""`tailback freeze`: what a plan expects, put down before it is run."""
+"""`tailback freeze`: records the expectations of a plan, with the time, before it is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tailback headroom`: how much a buffer needs above its high mark so that nothing is lost."""
+"""`tailback headroom`: PFC headroom that a lossless buffer needs above its XOFF threshold."""
 
 from __future__ import annotations
 

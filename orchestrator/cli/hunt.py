@@ -1,4 +1,4 @@
-"""`tailback hunt`: is there a small plan in which something is not as it always has to be?"""
+"""`tailback hunt`: fuzzes plans and reports broken invariants and differences between targets."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _end(
 
 @dataclass(frozen=True)
 class RtlAsked:
-    """What the command line says of gateware."""
+    """Options of the command line about gateware."""
 
     rtl: bool | None
     sequences: int
@@ -298,7 +298,8 @@ def _show(done: Hunted, more: dict[str, Any]) -> None:
 
 
 def _show_branches(reached: dict[str, Any]) -> None:
-    """How many of each algorithm, and those that are missing, each once; then of each target."""
+    """Print the branches taken of each algorithm and the missing ones, then those of each
+    target."""
     from rich.text import Text
 
     from orchestrator.hunt.telling import lines

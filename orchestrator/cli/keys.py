@@ -1,4 +1,4 @@
-"""`tailback keys`: who may connect to whom."""
+"""`tailback keys`: makes, authorises, revokes and lists CURVE keys."""
 
 from __future__ import annotations
 

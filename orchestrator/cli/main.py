@@ -55,7 +55,7 @@ class Commands(TyperGroup):
 
 
 def _misused(error: Any) -> Exception:
-    """What ends a command line that does not fit; one without any words is answered by help."""
+    """Usage error that ends a command line; an empty command line prints the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         return cast(Exception, error)
     exits.say(usage.in_our_words(error))
@@ -104,7 +104,7 @@ def assemble(registry: Registry, arguments: Sequence[str] | None = None) -> type
 
 
 def _has(app: typer.Typer, word: str) -> bool:
-    """Whether a command or a group of commands of this name was added."""
+    """Return whether a command or a command group of this name was added."""
     commands = {one.name or _by_function(one.callback) for one in app.registered_commands}
     groups = {_told(one.name) or _told(_of(one).info.name) for one in app.registered_groups}
     return word in commands | groups

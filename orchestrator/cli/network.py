@@ -1,4 +1,4 @@
-"""`tailback network`: can this network deadlock or lose frames, before anything is run?"""
+"""`tailback network`: static check of a plan for deadlocks and for lossless headroom."""
 
 from __future__ import annotations
 

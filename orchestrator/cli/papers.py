@@ -1,4 +1,4 @@
-"""`tailback papers`: what the five papers say, row by row, and what came of it here."""
+"""`tailback papers`: runs the plans of the five papers and prints a page of results, row by row."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def _command(
     pace: float | None,
     others: Sequence[Path],
 ) -> dict[str, str]:
-    """What repeats the whole page."""
+    """Command line that reproduces the page."""
     tail = [] if mutants is None else ["--mutants", str(mutants)]
     tail += [] if pace is None else ["--pace", f"{pace:g}"]
     tail += [word for path in others for word in ("--with", path.name)]
@@ -268,7 +268,7 @@ def _command(
 
 
 def _is_settled(result: dict[str, Any]) -> bool:
-    """Whether every row is met or has a reason, and every mutant is what it is said to be."""
+    """Return whether each row is met or explained, and each mutant has its declared outcome."""
     for paper in result["papers"]:
         for plan in paper["plans"]:
             for on in plan["on"]:

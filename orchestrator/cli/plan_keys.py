@@ -1,4 +1,4 @@
-"""For the shell: the dotted keys of the plan that stands on the command line."""
+"""Shell completion of the dotted keys of the plan on the command line."""
 
 from __future__ import annotations
 

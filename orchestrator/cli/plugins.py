@@ -1,4 +1,4 @@
-"""`tailback plugins`: every algorithm that is loaded, where it comes from, what it takes."""
+"""`tailback plugins`: lists the loaded algorithms, their origin and parameters."""
 
 from __future__ import annotations
 

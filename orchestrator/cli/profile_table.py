@@ -1,4 +1,4 @@
-"""A device profile as a table for people."""
+"""Table of a device profile for the terminal."""
 
 from __future__ import annotations
 

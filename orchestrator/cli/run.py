@@ -354,7 +354,7 @@ def _bed(file: Path | None, cables: list[str] | None) -> Testbed | None:
 def _known(
     plan: Plan, target: str | None, asked: str | None, pace: float | None, cores: int | None
 ) -> dict[str, Any]:
-    """What the manifest says of this machine's profile. Raises Refused for what it cannot hold."""
+    """Profile entry for the manifest. Raises Refused for a plan that the machine cannot carry."""
     placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
     if placed.target != "software":
         if asked is not None:

@@ -1,4 +1,4 @@
-"""`tailback run PLAN --seeds N`: a plan over seeds, a table of the spread, one verdict."""
+"""`tailback run PLAN --seeds N`: runs a plan over seeds, prints the spread and one verdict."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run_seeds(
 
 
 def cells(row: dict[str, Any]) -> list[str]:
-    """One expectation, for people: all but how it came out."""
+    """Table cells of an expectation, without its outcome."""
     unit, asked = row["unit"], show.band(row["min"], row["max"], row["unit"])
     if row["of_seeds"] is not None:
         asked += " (median)" if row["of_seeds"] == "median" else f" (in {row['of_seeds']})"
@@ -83,7 +83,7 @@ def as_markdown(result: dict[str, Any]) -> str:
 
 
 def head(result: dict[str, Any]) -> str:
-    """One line: what was run, and the verdict."""
+    """Heading: the plan and seeds that were run, and the verdict."""
     numbers = [str(one["seed"]) for one in result["seeds"]]
     which = f"{numbers[0]} … {numbers[-1]}" if len(numbers) > 3 else ", ".join(numbers)
     met = sum(row["met"] for row in result["expectations"])

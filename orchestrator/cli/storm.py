@@ -1,4 +1,4 @@
-"""`tailback storm`: a port that says PAUSE or PFC without a lapse, for as long as is asked."""
+"""`tailback storm`: sends PAUSE or PFC continuously, so that the neighbour stays paused."""
 
 from __future__ import annotations
 

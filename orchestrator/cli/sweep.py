@@ -1,4 +1,5 @@
-"""`tailback sweep`: a plan at many places of its parameters, with seeds, as tables and maps."""
+"""`tailback sweep`: runs a plan at many parameter points, with seeds, and writes tables and
+maps."""
 
 from __future__ import annotations
 
@@ -219,13 +220,13 @@ def sweep(
 
 
 class _Asking:
-    """Has somebody say yes to a long sweep, once; without a terminal nobody does."""
+    """Asks once for confirmation before a long sweep; refuses without a terminal."""
 
     def __init__(self, agreed: bool) -> None:
         self._agreed = agreed
 
     def __call__(self, most: int, seconds: float) -> bool:
-        """Whether to go on."""
+        """Return whether to go on."""
         from orchestrator.points.left import spoken
 
         if self._agreed or seconds < LONG_S:

@@ -1,4 +1,4 @@
-"""Which module has which of the core's commands: a command line imports the one that it names."""
+"""Table of the core's commands and their modules; only the named command's module is imported."""
 
 from __future__ import annotations
 
