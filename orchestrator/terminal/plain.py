@@ -1,4 +1,4 @@
-"""Text of others on a terminal: what would steer the terminal is shown and does nothing."""
+"""Escaping of control characters in untrusted text, so that it cannot steer the terminal."""
 
 from __future__ import annotations
 

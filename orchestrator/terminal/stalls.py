@@ -1,4 +1,4 @@
-"""The stalls of a run in sentences: how many, by whom, and whether a loop has felt any."""
+"""Sentences about the stalls of a run: count, causes, and affected control loops."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MACHINES = 20
 
 
 def sentences(fidelity: object) -> list[str]:
-    """What `fidelity` of a result.json says of stalls, none where it says nothing, or nonsense: one
-    sentence, or one for each machine of several and one of their loops."""
+    """Sentences about `fidelity["stalls"]` of a result.json, none where it is missing or malformed:
+    one sentence, or one for each of several machines and one about their loops."""
     told = _table(fidelity, "stalls")
     felt, counted = _number(told, "felt"), _counted(told)
     if felt is None or counted is None:
@@ -38,13 +38,13 @@ def sentences(fidelity: object) -> list[str]:
 
 
 def as_entry(fidelity: object) -> dict[str, str]:
-    """The same for what a console is sent: nothing where there is nothing to say."""
+    """Stall sentences as an entry of a console message; empty without sentences."""
     said = sentences(fidelity)
     return {"stalls": "; ".join(said)} if said else {}
 
 
 def _machines(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is said of each machine of several."""
+    """Name and sentence of each machine, in runs of several."""
     found = []
     machines = _table(told, "machines")
     for name in machines:
@@ -57,7 +57,7 @@ def _machines(told: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _counted(told: dict[str, Any]) -> str | None:
-    """How many, by whom, and how long."""
+    """Number of stalls, their causes and durations."""
     count, floor = _number(told, "count"), _number(told, "floor_s")
     if count is None or floor is None:
         return None
@@ -74,7 +74,7 @@ def _counted(told: dict[str, Any]) -> str | None:
 
 
 def _causes(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Those that there were, what took most time first."""
+    """Causes that occurred, the longest total time first."""
     causes = _table(told, "causes")
     rows = [(name, _table(causes, name)) for name in BY if isinstance(causes.get(name), dict)]
     return sorted(rows, key=lambda one: -(_number(one[1], "time_s") or 0.0))
