@@ -84,7 +84,7 @@ def release(
 ) -> None:
     """End leases of an agent by force, also those of others.
 
-    Their holder is told by whom. The agent must have let this user's key in with `tailback keys
+    Their holder is notified by name. The agent must have let this user's key in with `tailback keys
     authorise --role administer`.
 
     \b

@@ -103,7 +103,7 @@ def hunt(
       tailback hunt --against mine.py --rtl --sequences 1000
 
     \b
-    Ctrl-C ends it early: what was found until then is kept and told.
+    Ctrl-C ends it early: findings until then are stored and printed.
 
     \b
     Exit codes: 0 nothing was found, 1 something was, 2 bad input, 130 interrupted.

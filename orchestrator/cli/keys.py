@@ -16,7 +16,7 @@ Name = Annotated[str | None, typer.Option(metavar="NAME", help="What the key is 
 
 app = typer.Typer(
     name="keys",
-    help="Make keys and say whose keys are let in; nobody else is.",
+    help="Make keys and authorise keys of others; all other keys are refused.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -93,7 +93,7 @@ def _place(folder: Path | None) -> Iterator[Path]:
 
 
 def _serve(place: Path, listen: str, cables: int, out: Path) -> None:
-    """Make it, and be its controller until told to end."""
+    """Make the testbed and run its controller until SIGINT or SIGTERM."""
     import asyncio
 
     from orchestrator.testbed.controller.serve import serve

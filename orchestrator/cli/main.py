@@ -135,7 +135,7 @@ def _contribute(app: typer.Typer, registry: Registry, name: str, plugin: Any) ->
 def command_line(arguments: list[str]) -> int:
     """Run one command line; every way to end comes out as an exit code."""
     exits.raise_on_signals()
-    if sys.stdout is None:  # closed by whoever started this: they want nothing of it
+    if sys.stdout is None:  # closed by the parent process: no output is wanted
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     else:
         exits.name_stdout()

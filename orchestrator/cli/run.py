@@ -117,10 +117,10 @@ def run(
         str | None,
         typer.Option(
             metavar="|".join(STAMPS),
-            help="Software: who takes the times at which frames arrive and leave, which delays are "
-            "measured by. software: the kernel. hardware: the NICs, or a refusal that names what "
+            help="Software: timestamp source for received and sent frames, by which delays are "
+            "measured. software: the kernel. hardware: the NICs, or a refusal that names what "
             "they lack. auto: the NICs where all can, else the kernel, and fidelity says why. "
-            "Default: nobody but the data path's own clock.",
+            "Default: the user-space clock of the data path.",
         ),
     ] = None,
     launch: Annotated[
@@ -309,7 +309,7 @@ def run(
             from orchestrator.live import places
 
             if (lack := places.lack()) is not None:
-                exits.say(f"nobody can watch this run: {lack}")
+                exits.say(f"no console can watch this run: {lack}")
         from orchestrator.terminal import progress_view
 
         with progress_view.shown() as progress:

@@ -35,7 +35,7 @@ def run_seeds(
 ) -> tuple[dict[str, Any], Path]:
     """The judged result over seeds, and the folder that it was kept in.
 
-    `told` joins the manifest: what was known of a machine. With a profile that it is simulated as,
+    `told` joins the manifest: the machine's profile. With a profile that it is simulated as,
     the result has intervals of all metrics. `how` goes to the ordinary run of a target that is not
     simulated: pace, cores, datapath, stamps, launch, testbed, programs. Raises BadInput, Refused,
     RunFailed.

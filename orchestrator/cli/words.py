@@ -33,7 +33,7 @@ COMMANDS = {
 }
 """Command -> module of this package, in the order of the help."""
 TELL_OF_PLUGINS = frozenset({"plugins", "doctor"})
-"""Commands that say what is wrong with plugins, and so have to hear of all of it."""
+"""Commands that report errors of plugins, and so load all of them."""
 
 
 def register(app: typer.Typer, word: str) -> None:

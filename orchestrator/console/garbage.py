@@ -13,7 +13,7 @@ QUIET_S = 1.0
 ENOUGH = 20_000
 """Objects that came and did not go by themselves, since the last collection."""
 TOO_MANY = 1_000_000
-"""With so many it is done even while somebody presses keys."""
+"""Threshold of allocations above which it collects even while the user presses keys."""
 
 
 class Collector:
@@ -32,7 +32,7 @@ class Collector:
         gc.unfreeze()
 
     def look(self, quiet_s: float) -> None:
-        """Collect when it is time to; nobody has touched anything for `quiet_s`."""
+        """Collect when it is due; the user has been idle for `quiet_s` (s)."""
         made = gc.get_count()[0]
         if made > (ENOUGH if quiet_s >= QUIET_S else TOO_MANY):
             gc.collect()

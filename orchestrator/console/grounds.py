@@ -31,7 +31,7 @@ class Ground(Widget):
 
 
 class Page(Screen[Any], Ground):
-    """The screen below all dialogs. Which widget has the keys is said by whoever shows a view."""
+    """The screen below all dialogs. The code that shows a view sets the focus."""
 
     AUTO_FOCUS = ""
 

@@ -129,5 +129,5 @@ def _text(value: Any) -> str:
 
 
 def _unit(unit: str) -> str:
-    """The unit as it is typed: times are kept in ps, and nobody writes them so."""
+    """The unit as it is typed: times are stored in ps and typed in other units."""
     return "s" if unit == "ps" else unit

@@ -217,7 +217,7 @@ def _peak(content: Content, canvas: Canvas, reach: float) -> str:
 
 
 def _title(content: Content, unit: str, told: Sequence[str], width: int) -> str:
-    """The unit above its numbers; as much of the title and of what is told as there is room for."""
+    """The unit above its numbers; as much of the title and of the notes as there is room for."""
     short = content.title.partition(":")[0]
     titles = ["  ".join([title, *told]) for title in (content.title, short)] + [content.title]
     room = width - GUTTER - 1

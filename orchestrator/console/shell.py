@@ -83,7 +83,7 @@ class Shell(App[None]):
         self._drawn: tuple[Any, ...] = ()
         self._drew = 0.0
         self._tabbed = self._still = ""
-        """What was last told of the views, and of what space does."""
+        """Texts of the tabs and of the space key that were last drawn."""
         self._judged: tuple[str, int] = ("", -1)
         self._was_live = False
         self._could: tuple[str, ...] = ()
@@ -174,7 +174,7 @@ class Shell(App[None]):
         begins.resume()
 
     async def on_event(self, event: Event) -> None:
-        """Note when somebody has touched a key or the mouse."""
+        """Note the time of the latest key or mouse event."""
         if isinstance(event, InputEvent):
             self._touched = self.clock()
             self._tick_seldom(False)
@@ -427,7 +427,7 @@ class Shell(App[None]):
         self.refresh_bindings()
 
     def watch_started(self) -> None:
-        """Open the run that was started as soon as it can be watched; hear what it says."""
+        """Open the started run as soon as it can be watched; show its messages."""
         started = self.started
         if started is None:
             return

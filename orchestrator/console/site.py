@@ -118,7 +118,7 @@ class AtController:
         self._refused: str | None = None
 
     async def go_on(self, asker: Asker) -> bool:
-        """Submit it, hear how it goes; True when it is over."""
+        """Submit the run or poll its progress; True when it is over."""
         try:
             if not self._submitted:
                 await asker.ask("submit", self._asked, within_s=client.PATIENCE_S)

@@ -45,7 +45,7 @@ class Row:
 @dataclass
 class Way:
     """A link direction at a moment. `cnm`, `pauses`: messages per second on it; those to a NIC
-    with several links are told in its box, since it is not known over which of them they came."""
+    with several links are shown in its box, since the link of arrival is unknown."""
 
     share: float | None
     rate: float | None

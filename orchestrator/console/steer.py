@@ -50,7 +50,7 @@ class Steer:
         """Request -> what was asked, in words."""
 
     def ask(self, request: protocol.Request, what: str) -> None:
-        """Send a request; its answer is told when it comes."""
+        """Send a request; a notification shows its answer."""
         number = self.app.source.ask(request) if self.app.source else None
         if number is not None:
             self._open[number] = what

@@ -150,7 +150,7 @@ class SweepData:
 
 
 def _at(row: list[float | None], place: int) -> float | None:
-    return row[place] if place < len(row) else None  # a column that was told of later
+    return row[place] if place < len(row) else None  # a column that was announced later
 
 
 def begun(head: dict[str, Any]) -> SweepData:

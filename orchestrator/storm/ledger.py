@@ -6,7 +6,7 @@ may send. All frames of a storm are as long, so that their own time on the wire 
 
 An observer that knows the instant of a frame gives it twice; one that knows only between which two
 instants it left gives both, and the hold counts from the first to the second of the next frame:
-then no lapse is missed, and one may be told that was none.
+then no lapse is missed, and one may be reported that was none.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _checked(name: str, asked: Asked) -> int:
     if not flags & ethtool.UP:
         raise _unfit(name, f"it is down; `ip link set {name} up` brings it up")
     if not flags & ethtool.RUNNING:
-        raise _unfit(name, "it has no carrier: nobody is at the other end of its cable")
+        raise _unfit(name, "it has no carrier: no device is at the other end of its cable")
     if asked.rate_bps is not None:
         return asked.rate_bps
     speed = ethtool.speed_mbps(name)

@@ -88,7 +88,7 @@ def rehearse(asked: Asked, ports: Sequence[Port], seconds: float = REHEARSAL_S) 
 
 def storm(asked: Asked, ports: list[Port], progress: Report) -> Outcome:
     """Run a storm on open ports until it ends or is interrupted; release all ports then."""
-    planned_of(asked, ports, 0)  # what cannot be is told before anything is compiled
+    planned_of(asked, ports, 0)  # impossible options are refused before anything is compiled
     progress(Progress("rehearsing", 0.0, "how late this machine is"))
     late = rehearse(asked, ports)
     desk = desk_of(planned_of(asked, ports, late))

@@ -15,7 +15,7 @@ LEAST_PART = 8
 FRAME_NS = 2_500
 """What a frame takes of a core, with its stamp: 2.0 us on that of docs/storm.md, and some."""
 BUSY = 3, 4
-"""Of a core, at the most: what sleeps the rest may have the scheduler's real-time class."""
+"""Of a core, at the most: a thread that sleeps the rest may have the real-time scheduling class."""
 LATENESSES = 4
 """Times the measured lateness (99.9th percentile): the margin where that is more."""
 

@@ -13,7 +13,7 @@ from orchestrator.storm.storm import Outcome, lapse_times
 NS = 1e9
 PS = 1e12
 MOST_TOLD = 100
-"""Lapses that are told one by one."""
+"""Most lapses in the list."""
 GAPLESS, LAPSED, UNPROVEN = "gapless", "lapsed", "unproven"
 
 

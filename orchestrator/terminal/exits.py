@@ -24,7 +24,7 @@ STDOUT = "standard output"
 """The file that errors of its own name; those of a library's file often name none."""
 TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 MOST_LINES = 100
-"""Of one message; nobody reads more mistakes at once."""
+"""Most lines of one message."""
 
 CODES_HELP = (
     "Exit codes: 0 all expectations met, or none in the plan, 1 some missed, 2 bad input or "

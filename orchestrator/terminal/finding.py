@@ -17,7 +17,7 @@ from pathlib import Path
 from orchestrator.errors import BadInput
 
 BASE = Path("runs")
-"""Where `tailback run` makes run folders, unless it is told otherwise."""
+"""Default parent of run folders of `tailback run`."""
 LATEST = "latest"
 RESULT = "result.json"
 """What every complete run folder holds."""
@@ -105,7 +105,7 @@ def captures_of(name: str | os.PathLike[str]) -> list[Path]:
     folder = find_run(text)
     found = sorted((folder / "captures").glob("*.pcapng"))
     for path in found:
-        if not path.is_file():  # a pipe that nobody writes to would be waited at for ever
+        if not path.is_file():  # a pipe without a writer would block for ever
             raise BadInput(str(path), "is no file, and a run's captures are files")
     if found:
         return found

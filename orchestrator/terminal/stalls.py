@@ -17,7 +17,7 @@ BY = {
 
 
 MACHINES = 20
-"""So many of a run are told one by one."""
+"""Most machines that are listed one by one."""
 
 
 def sentences(fidelity: object) -> list[str]:
@@ -83,14 +83,14 @@ def _causes(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def _felt(told: dict[str, Any], felt: float) -> str:
     loops = _table(told, "loops")
     if not loops:
-        return "the plan has no loop to feel them"
+        return "the plan has no control loop"
     if felt:
         rows = [name for name in loops if _number(_table(loops, name), "felt")]
         at = f" (at {', '.join(rows[:3])}{', ...' if len(rows) > 3 else ''})" if rows else ""
-        return f"loops must have felt {felt:.0f} of them{at}"
+        return f"{felt:.0f} of them delayed control loops{at}"
     machines = _table(told, "machines")
     some = any("untold" in _table(machines, name) for name in machines)
-    none = f"no loop has felt any{' of those that are told' if some else ''}"
+    none = f"no control loop was affected{' on machines with reports' if some else ''}"
     name, row = next(iter(loops.items()))
     row = row if isinstance(row, dict) else {}
     gone, reaction = (_number(row, key) for key in ("longest_s", "reaction_time_s"))

@@ -1,8 +1,8 @@
 """PAUSE settings of a NIC: read, disabled, restored (ETHTOOL_GPAUSEPARAM, linux/ethtool.h).
 
 A NIC that takes part in flow control obeys a PAUSE itself, holds our frames by itself, and shows
-us nothing of it. Many never show a PAUSE to the host whatever they are told: then a device that
-pauses is seen by what it holds alone.
+us nothing of it. Many NICs never pass a PAUSE to the host: then only held frames show that a device
+pauses.
 """
 
 from __future__ import annotations
@@ -45,6 +45,6 @@ def switch_off(nic: str) -> Words | None:
 def restore(nic: str, words: Words | None) -> Words | None:
     """Put it back; nothing to do where it was not known. How it is then."""
     if words is not None and read(nic) not in (None, words):
-        with suppress(OSError):  # what it is then is read, and told
+        with suppress(OSError):  # the resulting state is read back below
             _asked(nic, SET, words["negotiates"], words["obeys"], words["sends"])
     return read(nic)

@@ -6,7 +6,7 @@ name = "lab"
 address = "tcp://10.0.0.1:7010"
 key = "left.pub"             # a file beside this one, or the 40 characters
 nodes = ["nic1", "h{1..8}"]  # which nodes of plans belong here, when it is not all the same
-stamps = "hardware"          # who takes times of frames: software, hardware or auto; else nobody
+stamps = "hardware"          # timestamp source: software, hardware, auto; else the user-space clock
 launch = true                # its NICs launch frames at their times; else false
 
 [cables.c1]
@@ -109,7 +109,7 @@ class Testbed(Table):
 
     @property
     def external_ports(self) -> dict[str, dict[str, str]]:
-        """External node -> what it calls a port -> the interface of ours that leads there."""
+        """External node -> its name of a port -> our interface that leads there."""
         return {name: dict(entry.ports) for name, entry in self.external.items()}
 
     def held(self, interfaces: Sequence[str]) -> AbstractContextManager[Mapping[str, Any]]:

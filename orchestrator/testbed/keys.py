@@ -101,7 +101,7 @@ def own(folder: Path) -> Pair:
         raise BadInput(
             str(path),
             f"others can get at this secret key (mode {mode:04o}); `chmod 600 {path}`, and make a "
-            "new one if anybody may have read it",
+            "new one if others may have read it",
         )
     _check_place(path)
     data = _load(path)
@@ -188,8 +188,8 @@ _verified: set[Path] = set()
 
 
 def verify(folder: Path) -> None:
-    """Look at the folders above one of keys, once and for all: in a user namespace nobody can tell
-    root's from another user's. Raises BadInput."""
+    """Look at the folders above one of keys, once and for all: a user namespace hides
+    the difference between root's and other users'. Raises BadInput."""
     _check_place(folder)
     _verified.update(folder.resolve().parents)
 

@@ -23,7 +23,7 @@ NO_FRAMES_YET = "Captured frames of this run can be read when it is over."
 CHOOSE = "Choose an event for the captured frames near it."
 NO_FRAMES = "No frames were captured: the plan's table [capture] names ports."
 FAR_PS = 10**10
-"""Frames that are further from a moment are not what somebody looks for."""
+"""Largest distance of listed frames from the event (ps)."""
 MOST_LISTED = 300
 """Of the moments that were found, the latest; those that were announced are all listed."""
 SIGNS = {"live": "◇ live", "found": "· seen", "plan": "◆ plan"}

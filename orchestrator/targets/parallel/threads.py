@@ -70,7 +70,7 @@ class Parts:
                 if report is not None:
                     report(min(int(self.states[number][1]), self.until - 1))
         finally:
-            if self.outcomes[number] == MORE:  # an error on the way: nobody is to wait for this one
+            if self.outcomes[number] == MORE:  # it failed: no other thread must wait for it
                 self.boxes.stop[0] = 1
 
     def advance(self, number: int, windows: int) -> int:

@@ -25,7 +25,7 @@ def as_machine(
     plan: Plan, profile: Profile, file: Path, pace: float = 1.0, cores: int | None = None
 ) -> Plan:
     """The plan with the machine's times on every link. Raises BadInput for a plan whose links have
-    delay lines of their own, or that has programs, which nobody simulates."""
+    delay lines of their own, or that has programs, which cannot be simulated."""
     resolved = plan.check(Registry.load())
     own = [
         Problem(

@@ -45,9 +45,9 @@ class Join:
     steps: int = 0
     """How often a clock jumped."""
     worst_ns: int = 0
-    """The furthest that a reading was from what the line told, once it had a slope."""
+    """Largest distance of a reading from the line, once it had a slope (ns)."""
     bound_ns: int = 0
-    """The largest bound of what it told up to a reading, likewise."""
+    """Largest error bound of the line up to a reading, likewise (ns)."""
 
     @property
     def line(self) -> tuple[int, int, int]:

@@ -52,7 +52,7 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
 
 
 def _controlled(drains: Drains, port: Port, holding: Iterable[Params]) -> list[int]:
-    """The times to drain of the queues of a switch's port that somebody holds: `holding` are those
+    """The drain times of a switch port's controlled queues: `holding` are those
     who may do so by delays."""
     point = drains.of_point(port)
     found = [drains.of_pause(port), drains.of_input_point(port), drains.of_input_pause(port)]
@@ -83,7 +83,7 @@ def _longest_way(plan: Plan) -> int:
 
 
 def _host_queues(resolved: ResolvedPlan, drains: Drains) -> list[int]:
-    """The times to drain of the NICs' queues, where somebody at both ends answers what comes."""
+    """The drain times of the NICs' queues, where both ends react to received frames."""
     programs = any(use.algorithm.programs for use in resolved.uses["traffic"].values())
     if not programs and not resolved.uses.get("transport"):
         return []

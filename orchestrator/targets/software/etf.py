@@ -22,7 +22,7 @@ ANSWER_S = 5.0
 OFFLOAD = 1 << 1
 """Of struct tc_etf_qopt: the NIC launches (OFFLOAD_ON)."""
 HANDLE = 0x7B0000
-"""Of the queueing disciplines that are ours."""
+"""Handle of tailback's queueing disciplines."""
 
 
 def put(index: int, queues: int) -> None:

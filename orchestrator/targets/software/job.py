@@ -140,7 +140,7 @@ def _driven(
     epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
     programs.start(start_ns)
     control.report(STARTED)
-    for node in devices:  # what was heard so far was none of this run's
+    for node in devices:  # frames received so far belong to no run
         machines.socket_counters(outside_of(node))
         nics = machines.machines[outside_of(node)]
         nics.received = nics.dropped = 0

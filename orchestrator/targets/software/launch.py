@@ -46,7 +46,7 @@ class Worker:
         self.stays = stays
         """Whether it is to be root of where it is started: see `worker.STAYS`."""
         self.drives = True
-        """Whether it is a data path, which takes cores: who looks at processes is told."""
+        """True for a data path, which takes cores: its command line shows that to other runs."""
         self.result: Any = None
 
     def __enter__(self) -> Worker:

@@ -193,7 +193,7 @@ class Machines:
         return [{counter: int(row[counter]) for counter in COUNTERS} for row in rows]
 
     def mtus(self, name: str) -> list[int]:
-        """The MTU of each port, in the order of ports; none of a machine that is not ours."""
+        """The MTU of each port, in the order of ports; none of another run's machine."""
         machine = self.machines[name]
         if machine.descriptor < 0:
             return []

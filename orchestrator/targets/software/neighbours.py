@@ -18,7 +18,7 @@ class Neighbour:
     part of one that an agent hosts."""
 
     process: int
-    """Of whoever started it: the command `tailback run`, a script, an agent."""
+    """Process that started it: the command `tailback run`, a script, an agent."""
     folder: Path | None
     machine: str = ""
     """Where it is, in a run of several machines."""

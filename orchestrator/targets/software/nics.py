@@ -25,7 +25,7 @@ BASIC, ZERO_COPY = 0, 3
 RECEIVE_TIME = 0
 """Bit of enum netdev_xdp_rx_metadata: an XDP program can read when a frame came."""
 SEND_TIME, LAUNCH_TIME = 0, 2
-"""Bits of enum netdev_xsk_flags: AF_XDP tells when a frame left, or is told when it is to."""
+"""Bits of enum netdev_xsk_flags: AF_XDP reports transmit times, or takes launch times."""
 DEV_GET = 1
 
 
@@ -126,7 +126,7 @@ def _asked(nic: str, command: int, room: int) -> bytes:
 
 
 def _netdev() -> dict[int, tuple[int, int, int]]:
-    """Interface index -> its XDP, receive metadata and AF_XDP flags; empty where nobody tells."""
+    """Interface index -> its XDP, receive metadata and AF_XDP flags; empty without that family."""
     from pyroute2.netlink import NLM_F_REQUEST, genlmsg
     from pyroute2.netlink.exceptions import NetlinkError
     from pyroute2.netlink.generic import GenericNetlinkSocket

@@ -65,7 +65,7 @@ class NicClocks(threading.Thread):
 
     def end(self) -> dict[str, Any]:
         """Stop; for manifest and fidelity, by port: what times may be off by (s), how far
-        readings were from what was told before (s), how much faster the system's runs, jumps."""
+        readings were from the previous line (s), the system's rate above the NIC's, jumps."""
         self._ended.set()
         self.join()
         said: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Worker job of an agent: hosts some nodes of a plan; other machines host the others.
 
 Links between its own nodes are veth pairs, as ever; a link to another machine is a named NIC that
-the agent has opened and handed over. It waits to be told when time 0 is.
+the agent has opened and handed over. It waits for the agent to set time 0.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def wait_to_collect(control: Any) -> None:
 
 
 def build_machines(plan: Plan, spec: Spec) -> tuple[Machines, dict[str, tuple[str, int]]]:
-    """Emulated machines for the nodes, joined where both ends are ours; where each port is."""
+    """Emulated machines for the nodes, joined where both ends are here; each port's machine."""
     machines = Machines()
     local: dict[str, tuple[str, int]] = {}
     for name in spec.nodes:

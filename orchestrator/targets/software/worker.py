@@ -29,7 +29,7 @@ from orchestrator.targets.software.realtime import elevate, locks_little
 HOLDS = "holds"
 STAYS = "stays"
 """A word of the command of a worker that stays in the user namespace of who starts it, where it has
-the capability for that: the kernel makes RDMA devices for nobody else."""
+the capability for that: the kernel makes RDMA devices only then."""
 """A word of the command of a worker that drives nothing, and waits."""
 LENDS = "lends"
 """A word of the command of a worker that lends the kernel memory, which counts as locked: where

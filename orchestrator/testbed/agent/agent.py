@@ -41,7 +41,7 @@ class Agent:
         for sentence in self.left_over:
             say(f"left over by a predecessor: {sentence}")
         self.holds: dict[str, str] = {}
-        """What its offer says of targets; set before anybody asks."""
+        """Targets in its offer; set before the first request."""
         self.leases: dict[str, Held] = {}
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="nics")
         self._gone: dict[str, str] = {}

@@ -16,9 +16,9 @@ from orchestrator.targets.software.launch import Worker
 from orchestrator.testbed.agent.protocol import Change, Changed, Rows
 
 ANSWERS = 20
-"""About changes, the latest ones."""
+"""Answers about changes that are stored, the latest ones."""
 BUG = 70
-"""Exit code of a mistake of ours."""
+"""Exit code of a bug in tailback."""
 
 
 class Hosted(ABC):
@@ -29,7 +29,7 @@ class Hosted(ABC):
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self.stage, self.cause, self.code = "", "", 0
-        """Where it is; why it failed, and the exit code of a mistake that it told."""
+        """Stage; the cause of a failure, and the exit code of a reported error."""
         self.detail, self.done = "", 0.0
         self.changes: deque[Changed] = deque(maxlen=ANSWERS)
         self.process = 0

@@ -32,7 +32,7 @@ class Nic(WireMessage):
     up: bool = False
     carrier: bool = False
     address: str | None = None
-    """An address of it: such a NIC is somebody's way to this machine and is never leased."""
+    """Its IP address: such a NIC is a management interface and is never leased."""
     offloads: dict[str, bool | None] = Field(default={})
     timestamping: list[str] = Field(default=[])
     ptp_clock: int | None = None
@@ -109,7 +109,7 @@ class Frame(WireMessage):
 
 
 class Announce(OfLease):
-    """Send these frames, and hear those of others from now on. `nonce`: 8 octets in hex."""
+    """Send these frames, and receive those of other machines then. `nonce`: 8 octets in hex."""
 
     nonce: str = Field(pattern=r"^[0-9a-f]{16}$")
     frames: list[Frame] = Field(default=[], max_length=65_536)

@@ -28,7 +28,7 @@ async def serve(
     say: Callable[[str], None],
     listening: int | None = None,
 ) -> None:
-    """Serve until told to end (SIGINT, SIGTERM). `listening` is a socket that listens already,
+    """Serve until SIGINT or SIGTERM. `listening` is a socket that listens already,
     which counts more than `listen`. Raises BadInput."""
     pair = keys.own(folder)
     keys.listed(folder)  # says at once what would turn everybody away

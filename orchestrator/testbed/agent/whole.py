@@ -21,7 +21,7 @@ from orchestrator.testbed.wire.envelope import Unacceptable
 HOLDER = "orchestrator.testbed.agent.holder"
 JOB = f"{HOLDER}:hold"
 LONGEST = 1000
-"""Characters of what is told of a stage."""
+"""Most characters of a stage's detail."""
 ENDING_S, LOOK_S = 1.0, 0.01
 """For which its process may tidy up: half-made models. A lease is over a second after silence ends
 it."""

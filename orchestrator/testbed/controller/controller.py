@@ -28,7 +28,7 @@ KEPT = 100
 WAITING = 100
 """Runs that may wait."""
 LOOK_S = 1.0
-"""After which it is looked again whether a machine has come up, or nobody wants a run any more."""
+"""Interval of checks for a machine that has come up and for cancelled runs (s)."""
 AnyJob = Across | HeldJob
 
 

@@ -25,7 +25,7 @@ WHO = "controller"
 
 @dataclass(frozen=True)
 class Mapping:
-    """`machines`: node -> machine, of nodes that are ours. `cables`: link -> cable. `ports`: port
+    """`machines`: node -> machine, without external nodes. `cables`: link -> cable. `ports`: port
     of the plan -> (machine, NIC), for the ports whose link takes a cable, or leads to a device of
     others; those cables are `devices`."""
 

@@ -241,9 +241,9 @@ def _fidelity(
     }
     crossings = crossings_of(resolved.plan, ends, int(recording.times_ps[-1]))
     lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
-    if externals(resolved.plan):  # what a device drops, doubles or makes is no loss of ours
+    if externals(resolved.plan):  # a DUT's drops and duplicates are not our losses
         lost["between"] = sum(one.lost for one in crossings)
-    if stopped:  # the machines end milliseconds apart: what is under way then finds nobody
+    if stopped:  # the machines end milliseconds apart: frames under way then have no receiver
         del lost["between"]
     lateness = np.sum([part.arrays["lateness"] for part in parts], axis=0)
     if lateness.shape != (BINS + 1,):

@@ -186,7 +186,7 @@ class Peer:
             self.state = "gone"
             self.why = "its connection was closed" if cut else f"silent for {silent:.1f} s"
         else:
-            self.state, self.why = "connecting", f"nobody answers at {self.asker.endpoint}"
+            self.state, self.why = "connecting", f"no answer from {self.asker.endpoint}"
         if self.state == "gone" and self.lease is None:
             self.offer = None  # it may come back as another one
 

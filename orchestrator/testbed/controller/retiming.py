@@ -7,7 +7,7 @@ after it. What the later estimate says otherwise is taken out of the frames' tim
 With o0, d0 the offset and drift believed at the start and o1, d1 the later ones: a frame at our
 time u after the start is met when the machine's clock has moved by m = (1 + d1) u + o1 - o0 since
 what it took for the start, and gets the time t = (1 - d0) m. So u = (t / (1 - d0) + o0 - o1) /
-(1 + d1). A run at another pace than real time has u and t in its own time, and so all that is told
+(1 + d1). A run at another pace than real time has u and t in its own time, and so all reports
 here: offsets and their errors count for as much less as its clock is slower.
 """
 

@@ -9,7 +9,7 @@ from orchestrator.targets.software.stages import BUILDING, COMPILING
 from orchestrator.testbed.agent.protocol import Pulse
 
 SLOW = (BUILDING, COMPILING)
-"""Stages that somebody who waits wants to know of."""
+"""Slow stages, which a user who waits is informed of."""
 
 
 def behind(pulses: Mapping[str, Pulse | None], state: str) -> list[str]:

@@ -38,7 +38,7 @@ def clocks(
 
 def add_retimings(told: dict[str, Any], retimings: dict[str, Retiming], duration_ps: int) -> None:
     """Per machine, what was added to the times of its captures, and how far from the controller's
-    time its samples were taken and its timeline was carried out: these can only be told."""
+    time its samples were taken and its timeline was carried out: these can only be reported."""
     for machine, retiming in retimings.items():
         row = told["machines"][machine]
         row["captures"] = retiming.table()

@@ -40,7 +40,7 @@ class Lab:
         self._open = ExitStack()
 
     def keys(self, who: str) -> Path:
-        """The folder of somebody's keys."""
+        """Key folder of a user, an agent or the controller."""
         return self.folder / "keys" / who
 
     def __enter__(self) -> Lab:
@@ -115,7 +115,7 @@ class Lab:
         self._open.callback(_end, process)
 
     def _testbed(self) -> dict[str, object]:
-        """The inventory. Nodes are not told where they belong: that is searched for."""
+        """The inventory. It places no nodes: the controller searches a placement."""
         machines = {
             name: {"address": self.addresses[name], "key": keys.own(self.keys(name)).public}
             for name in MACHINES

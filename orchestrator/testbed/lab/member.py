@@ -25,7 +25,7 @@ def main(words: list[str]) -> int:
     name, folder, state = words[4], Path(words[5]), Path(words[6])
     from orchestrator.testbed import keys
 
-    keys.verify(folder)  # whose the folders above it are can be told out here alone
+    keys.verify(folder)  # owners of parent folders are visible outside the namespace alone
     if not os.path.samestat(os.fstat(user), os.stat("/proc/self/ns/user")):
         enter_user(user)  # while there is one thread
     enter_network(network)

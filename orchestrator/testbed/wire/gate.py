@@ -74,7 +74,7 @@ class Gate:
                 self._socket.send_multipart(self.judge(self._socket.recv_multipart()))
         self._socket.close()
         stop.close()
-        if not self._closing:  # nobody else will
+        if not self._closing:  # no other thread closes it
             self._stop.close()
 
     def judge(self, request: list[bytes]) -> list[bytes]:

@@ -63,7 +63,7 @@ def serving(event: dict[str, int]) -> Said:
             return Said(
                 State.REJECTED,
                 "key rejected: a peer took us for the holder of another key, or sent again what "
-                "somebody had recorded",
+                "an attacker had recorded",
             )
         case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
             return Said(

@@ -8,8 +8,8 @@ from orchestrator.run.grades import DEGRADED, VALID
 
 
 def with_devices(fidelity: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """The fidelity of a run with the cables of its devices. What an interface of ours loses looks
-    like a loss of the device: it is told, and such a run is not valid."""
+    """The fidelity of a run with the cables of its devices. A loss of a local interface looks
+    like a loss of the device: it is reported, and such a run is not valid."""
     if not told:
         return fidelity
     reasons = [

@@ -44,7 +44,7 @@ def refused(error: OSError, root: Path = Path("/proc")) -> Refused:
 
 def _unprivileged(told: str, root: Path) -> str:
     lack = (
-        "the kernel lets nobody load an XDP program who lacks CAP_BPF and CAP_NET_ADMIN (or "
+        "loading an XDP program takes CAP_BPF and CAP_NET_ADMIN (or "
         f"CAP_SYS_ADMIN) in the first user namespace {told}"
     )
     value = _read(root / "sys" / SETTING)
