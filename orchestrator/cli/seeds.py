@@ -121,11 +121,11 @@ def show_seeds(result: dict[str, Any], folder: Path) -> None:
     if "predicted" in result:
         show_predicted(result)
     lines = [("verdict", Text(head(result), COLOURS.get(result["verdict"], "yellow")))]
-    told: dict[str, list[int]] = {}
+    notes: dict[str, list[int]] = {}
     for seed in result["seeds"]:
         for text in (*seed["reasons"], *seed["notes"]):
-            told.setdefault(text, []).append(seed["seed"])
-    for text, numbers in told.items():
+            notes.setdefault(text, []).append(seed["seed"])
+    for text, numbers in notes.items():
         few = ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "")
         lines.append(("note", Text(f"seed {few}: {text}")))
     if "frozen" in result:

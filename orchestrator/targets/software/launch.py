@@ -12,7 +12,7 @@ from typing import Any
 
 from orchestrator import interpreter
 from orchestrator.errors import RunFailed, TailbackError
-from orchestrator.targets.software import worker as told
+from orchestrator.targets.software import worker as worker_main
 from orchestrator.targets.software.denial import refusal
 from orchestrator.targets.software.isolation import Denied
 
@@ -34,7 +34,7 @@ class Worker:
         handed: Sequence[int] = (),
         lends: bool = False,
         stays: bool = False,
-        process: str = told.__name__,
+        process: str = worker_main.__name__,
     ) -> None:
         self._job = (job, arguments)
         self._process = process
@@ -51,9 +51,9 @@ class Worker:
 
     def __enter__(self) -> Worker:
         self.pipe, far = Pipe()
-        words = [str(far.fileno()), str(os.getpid()), *([told.LENDS] if self.lends else [])]
-        words += [] if self.drives else [told.HOLDS]
-        words += [told.STAYS] if self.stays else []
+        words = [str(far.fileno()), str(os.getpid()), *([worker_main.LENDS] if self.lends else [])]
+        words += [] if self.drives else [worker_main.HOLDS]
+        words += [worker_main.STAYS] if self.stays else []
         try:
             self.process = subprocess.Popen(
                 interpreter.module(self._process, *words),
@@ -99,14 +99,14 @@ class Worker:
                     f"target software: the worker process ended ({self._ending()}) before its job "
                     "was done; nothing of it stays behind"
                 ) from gone
-            if kind == told.REPORT:
+            if kind == worker_main.REPORT:
                 yield content
-            elif kind == told.RESULT:
+            elif kind == worker_main.RESULT:
                 self.result = content
                 return
-            elif kind == told.DENIED:
+            elif kind == worker_main.DENIED:
                 raise refusal(Denied(content[0], OSError(content[1], os.strerror(content[1]))))
-            elif kind == told.FAILED:
+            elif kind == worker_main.FAILED:
                 mistake = TailbackError(content[1])
                 mistake.exit_code = content[0]
                 raise mistake

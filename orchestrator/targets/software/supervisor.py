@@ -103,14 +103,14 @@ def reap(running: dict[int, dict[str, Any]]) -> None:
         except ChildProcessError:
             return
         if (program := running.pop(child, None)) is not None:
-            code = None if program.get("told") else os.waitstatus_to_exitcode(status)
+            code = None if program.get("stopped") else os.waitstatus_to_exitcode(status)
             tell(program["name"], "ended", code, program.get("waited"))
 
 
 def order_end(running: dict[int, dict[str, Any]]) -> None:
     """Terminate every program, and its children in its session."""
     for child, program in running.items():
-        program["told"] = True
+        program["stopped"] = True
         try:
             os.killpg(child, signal.SIGTERM)
         except ProcessLookupError:

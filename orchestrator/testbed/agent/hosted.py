@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from orchestrator.targets.software import worker as told
+from orchestrator.targets.software import worker as worker_main
 from orchestrator.targets.software.denial import refusal
 from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.launch import Worker
@@ -51,14 +51,14 @@ class Hosted(ABC):
         except (EOFError, OSError):
             self._failed(f"{self.what} ended ({self._ending()})")
             return
-        if kind == told.REPORT:
+        if kind == worker_main.REPORT:
             self.stage, more = content
             self._news(more)
-        elif kind == told.RESULT:
+        elif kind == worker_main.RESULT:
             self._deaf()
-        elif kind == told.DENIED:
+        elif kind == worker_main.DENIED:
             self._failed(str(refusal(Denied(content[0], OSError(content[1], "")))))
-        elif kind == told.FAILED:
+        elif kind == worker_main.FAILED:
             self.code = content[0]
             self._failed(content[1])
         else:

@@ -39,24 +39,24 @@ class AcrossRows:
         self._values = np.zeros((rows, columns), np.int64)
         self._counts = dict.fromkeys(machines, 0)
 
-    def add(self, machine: str, told: Rows, octets: bytes) -> None:
+    def add(self, machine: str, header: Rows, octets: bytes) -> None:
         """Take in what an agent sent; what does not fit the plan is left out."""
         rows, columns = self._values.shape
-        if len(octets) != told.octets:
+        if len(octets) != header.octets:
             return
         words = np.frombuffer(octets, "<i8")
-        each = told.count * told.columns
-        last = told.first + told.count
-        fits = told.columns == columns and 0 <= told.first <= last <= rows
-        if not fits or len(words) != told.count + each * len(told.owned):
+        each = header.count * header.columns
+        last = header.first + header.count
+        fits = header.columns == columns and 0 <= header.first <= last <= rows
+        if not fits or len(words) != header.count + each * len(header.owned):
             return
-        self._times[told.first : last] = words[: told.count]
-        for place, owned in enumerate(told.owned):
+        self._times[header.first : last] = words[: header.count]
+        for place, owned in enumerate(header.owned):
             if owned and not 0 <= min(owned) <= max(owned) < columns:
                 return
-            start = told.count + place * each
-            block = words[start : start + each].reshape(told.count, columns)
-            self._values[told.first : last, owned] = block[:, owned]
+            start = header.count + place * each
+            block = words[start : start + each].reshape(header.count, columns)
+            self._values[header.first : last, owned] = block[:, owned]
         self._counts[machine] = last
 
     def count(self) -> int:
@@ -150,7 +150,7 @@ class Watched:
     def _taker(self, machine: str) -> Callable[[Rows, bytes], None]:
         assert self._rows is not None
         rows = self._rows
-        return lambda told, octets: rows.add(machine, told, octets)
+        return lambda header, octets: rows.add(machine, header, octets)
 
     def _machine(self, name: str) -> Machine:
         assert self.run.mapping is not None

@@ -80,9 +80,9 @@ class Machines:
             await peer.asker.ask("change", asked, within_s=ANSWER_S)
             end = time.monotonic() + ANSWER_S
             while time.monotonic() < end:
-                for told in peer.pulse.changes if peer.pulse else ():
-                    if told.number == number:
-                        return machine, told
+                for changed in peer.pulse.changes if peer.pulse else ():
+                    if changed.number == number:
+                        return machine, changed
                 await asyncio.sleep(PULSE_S)
                 await peer.beat(within_s=ANSWER_S)
             raise NotMade(f"agent {machine}: its worker does not answer")

@@ -247,10 +247,10 @@ class Run(Carried):
         assert self.mapping is not None
         plan = self.resolved.plan
         near = {cable.ours.partition(".")[0] for cable in self.mapping.devices}
-        told = {node: addressed_to(plan, node) for node in share.nodes if node in near}
+        addressed = {node: addressed_to(plan, node) for node in share.nodes if node in near}
         return {
             node: [[low, high] for low, high in ranges]
-            for node, ranges in told.items()
+            for node, ranges in addressed.items()
             if ranges is not None
         }
 

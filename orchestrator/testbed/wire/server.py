@@ -92,8 +92,8 @@ class Desk:
         number, session = request.id, request.session
         try:
             body = envelope.body_of(handler.model, request.body)
-            told, payload = handler.call(peer, request, body)
-            first = envelope.pack(Answer(session=session, id=number, body=told))
+            content, payload = handler.call(peer, request, body)
+            first = envelope.pack(Answer(session=session, id=number, body=content))
             if len(first) > envelope.LONGEST:
                 raise Unacceptable("too-long", "the answer is longer than a message may be")
         except Unacceptable as no:
