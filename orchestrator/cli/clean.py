@@ -37,7 +37,7 @@ def clean(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Remove what killed runs and interrupted fetches left behind.
+    """Remove leftovers of killed runs and interrupted fetches.
 
     That is half-written run folders whose process is gone; they are listed first. Folders of runs
     that are going on, and finished runs, are never touched. Every run does the same when it

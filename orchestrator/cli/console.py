@@ -39,9 +39,7 @@ def console(
     ] = None,
     keys: KeysThere = None,
     controller_key: ControllerKeyThere = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where run folders are, and are made.")
-    ] = BASE,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Parent of run folders.")] = BASE,
 ) -> None:
     """Run, watch, steer and re-read experiments in the terminal.
 

@@ -90,10 +90,10 @@ def hunt(
     ] = Path("hunted"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Draw small plans and look for one in which an invariant is broken or targets differ.
+    """Fuzz small plans for broken invariants and differences between targets.
 
-    Each plan is simulated step by step, and between the steps every frame and every count is looked
-    at. What is found is made small and kept as a plan, with a capture of its frames.
+    Each plan is simulated step by step, and all frames and counters are checked between steps. A
+    finding is minimised and stored as a plan, with a capture of its frames.
 
     \b
       tailback hunt --minutes 5

@@ -47,7 +47,7 @@ def mutate(
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Break a plan on purpose, and see whether its expectations notice.
+    """Run the mutants of a plan, and report those that no expectation catches.
 
     Every [[mutant]] of a plan is run on `simulated` beside the plan itself. One that misses no
     expectation survives: the plan would call such a fault `met`.

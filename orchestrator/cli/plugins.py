@@ -86,12 +86,12 @@ def plugins(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="Tell all about this one.", autocompletion=complete_name
+            metavar="[NAME]", help="Name of the plugin to describe.", autocompletion=complete_name
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the plugins, or tell all about one.
+    """List the plugins, or describe one.
 
     Of each: its kind, parameters with units and defaults, presets, targets, where it comes from.
 

@@ -44,12 +44,12 @@ def run(
         str | None,
         typer.Option(
             metavar="TARGET",
-            help="Where the nodes live, e.g. simulated or software. Default: what the plan says.",
+            help="Target of the run, e.g. simulated or software. Default: the plan's target.",
             autocompletion=complete_target,
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Instead of the seed of the plan.")
+        int | None, typer.Option(metavar="N", help="Seed that replaces the plan's.")
     ] = None,
     seeds: Annotated[
         str | None,

@@ -94,7 +94,7 @@ def sweep(
     ] = None,
     edge: Annotated[
         str | None,
-        typer.Option(metavar="'METRIC > VALUE'", help="The boundary that maps show."),
+        typer.Option(metavar="'METRIC > VALUE'", help="Boundary to draw in maps."),
     ] = None,
     narrow: Annotated[
         str | None,
@@ -148,7 +148,7 @@ def sweep(
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Begin, however long it takes; ask nothing.")
+        bool, typer.Option("--yes", "-y", help="Start without confirmation, however long it takes.")
     ] = False,
     out: Annotated[
         Path,
@@ -159,7 +159,7 @@ def sweep(
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Run a plan at many places of its parameters, each with several seeds.
+    """Run a plan at many parameter points, each with several seeds.
 
     What is varied stands in the plan ([sweep]) or behind --over. Each point is a run, on
     `simulated` unless --target says otherwise, of which only the numbers are kept: a table of

@@ -67,7 +67,7 @@ class Join:
         return system + passed + passed * ppb // 10**9
 
     def error_ns(self, own_ns: int) -> int:
-        """Error bound of `told`, while both clocks run evenly."""
+        """Error bound of that time, while both clocks run evenly."""
         last, first = self.readings[-1], self.readings[0]
         passed = last.own_ns - first.own_ns
         slope = UNKNOWN_PPB

@@ -133,7 +133,11 @@ def _driven(
     attendant = None
     if live:
         attendant = Attendant(
-            control, resolved, threads, lambda told: control.report((CHANGED, told)), spare=spare
+            control,
+            resolved,
+            threads,
+            lambda change: control.report((CHANGED, change)),
+            spare=spare,
         )
     prepared = realtime.prepare()
     start_ns = time.monotonic_ns() + LEAD_NS

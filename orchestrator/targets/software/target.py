@@ -138,7 +138,7 @@ class Software(Target):
                 recording: Recording = worker.result
                 met += [one for one in neighbours() if one not in met]
                 recording.fidelity = with_neighbours(recording.fidelity or {}, met)
-                recording.fidelity = with_devices(recording.fidelity, devices.told())
+                recording.fidelity = with_devices(recording.fidelity, devices.describe())
                 if remote is not None:
                     remote.end(recording)
                 return recording

@@ -159,7 +159,7 @@ class Controller:
         return {}, None
 
     def _files(self, peer: Caller, request: Request, body: protocol.OfRun) -> Reply:
-        return self._kept(body.run).told.model_dump(), None
+        return self._kept(body.run).listing.model_dump(), None
 
     def _fetch(self, peer: Caller, request: Request, body: protocol.FetchOf) -> Reply:
         chunk, octets = self._kept(body.run).cut(body.number, body.offset)

@@ -19,7 +19,7 @@ class KeptFiles:
     """The files of the folder `runs/<plan>/<name>`."""
 
     folder: Path
-    told: Kept
+    listing: Kept
 
     @classmethod
     def of(cls, folder: Path) -> KeptFiles:
@@ -33,9 +33,9 @@ class KeptFiles:
 
     def cut(self, number: int, offset: int) -> tuple[Chunk, bytes]:
         """A chunk of a file. Raises Unacceptable when there is none."""
-        if number >= len(self.told.files):
-            raise Unacceptable("no-file", f"the folder has {len(self.told.files)} files")
-        name = self.told.files[number].name
+        if number >= len(self.listing.files):
+            raise Unacceptable("no-file", f"the folder has {len(self.listing.files)} files")
+        name = self.listing.files[number].name
         try:
             return cut(self.folder / name, offset)
         except OSError as error:

@@ -19,7 +19,7 @@ def clocks(
     """The clock part of a result: per machine, the bound for all, what it is measured against.
 
     Two machines may be off by both their errors. The plan measures nothing shorter than its
-    reaction time: what takes less cannot be told from noise by its own feedback loop. Errors are in
+    reaction time: its own feedback loop cannot distinguish less from noise. Errors are in
     the run's time: at a pace of 0.1 clocks that are 10 us apart put its frames 1 us apart. Offsets
     are those of the clocks.
     """

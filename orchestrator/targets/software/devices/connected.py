@@ -57,7 +57,7 @@ class Connected:
         """File descriptors for the worker."""
         return [ear.fileno() for ear in self.ears.values()]
 
-    def told(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Table for fidelity: per DUT and port, the interface, its losses and damaged frames."""
         found: dict[str, Any] = {}
         for cable in self.cables:

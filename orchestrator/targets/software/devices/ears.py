@@ -39,7 +39,7 @@ Line = tuple[int, int, int, int]
 def addressed_to(plan: Plan, node: str) -> list[tuple[int, int]] | None:
     """Ranges of address indices, ends included, of the frames to a node; None: any.
 
-    A switch of ours sends on what is for others. A NIC is told of its flows by their addresses.
+    A switch forwards frames to other nodes. A NIC needs the addresses of its flows.
     """
     if isinstance(plan.nodes[node], Switch):
         return None
