@@ -85,7 +85,7 @@ def release(
     ] = "tcp://127.0.0.1:7010",
     keys: Keys = None,
 ) -> None:
-    """End leases of an agent by force, also those of others.
+    """End leases of an agent by force, also those of other controllers.
 
     Their holder is notified by name. The agent must have let this user's key in with `tailback keys
     authorise --role administer`.

@@ -1,5 +1,5 @@
-"""`tailback clean`: removes what runs left behind that were killed together with their reaper, what
-interrupted fetches wait to go on with, and kept points of sources that are no longer there."""
+"""`tailback clean`: removes leftovers of killed runs, interrupted fetches, and stale stored
+points."""
 
 from __future__ import annotations
 

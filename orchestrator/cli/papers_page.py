@@ -1,5 +1,4 @@
-"""Markdown page of `tailback papers`: a section per paper, a table per plan, a row per
-expectation."""
+"""Markdown page of `tailback papers`: a section per paper, a table per plan."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`tailback sweep`: runs a plan at many parameter points, with seeds, and writes tables and
-maps."""
+"""`tailback sweep`: runs a plan at many parameter points and writes tables and maps."""
 
 from __future__ import annotations
 

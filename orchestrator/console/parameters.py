@@ -1,5 +1,4 @@
-"""Editable parameters of a plan: key, value, unit, bounds, and whether a live run accepts
-changes."""
+"""Editable parameters of a plan: key, value, unit, bounds, live or not."""
 
 from __future__ import annotations
 

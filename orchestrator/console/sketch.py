@@ -37,7 +37,7 @@ class Row:
 
     node: str
     line: int | None
-    way: Direction | None = None
+    direction: Direction | None = None
     right: bool = True
     behind: str = ""
 
@@ -168,7 +168,7 @@ class Seen:
         """By how much a counter grows per second."""
         return self.data.rate(entity, quantity, self.at_ps, OVER_PS) or 0.0
 
-    def way(self, way: Direction) -> Way:
+    def link_state(self, way: Direction) -> Way:
         """State of a link direction: utilisation, paused or cut, messages per second."""
         data, at_ps = self.data, self.at_ps
         sent = data.rate(way.entity, "bytes_out", at_ps, OVER_PS)
@@ -209,9 +209,9 @@ class Seen:
             told = "".join(self.inside(row.node)[row.line - 1 : row.line])
         label = f" {told[: BOX - 4]:<{BOX - 3}}"
         pieces = [("│", "bold"), (label, "bold" if row.line == 0 else ""), ("│", "bold")]
-        if row.way is not None:
+        if row.direction is not None:
             room = max(width - 2 * BOX - 4, LEAST_LINK)
-            pieces.append(_arrow(self.way(row.way), room, right=row.right))
+            pieces.append(_arrow(self.link_state(row.direction), room, right=row.right))
             pieces.append((f" {row.behind}", "bold" if row.right else "dim"))
         return pieces
 

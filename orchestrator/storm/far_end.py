@@ -1,6 +1,6 @@
 """Observer at the far end of a cable: counts received PAUSE and PFC frames on a local interface.
 
-A packet socket that hears MAC control frames alone, into a ring that the kernel fills and stamps
+A packet socket that receives MAC control frames alone, into a ring that the kernel fills and stamps
 (TPACKET_V2) and that is emptied now and then. Many NICs keep these frames to themselves; a veth, a
 tap on the link or a switch's port under Linux shows them.
 """

@@ -1,6 +1,6 @@
 """Accounting of one observer of a storm: how long a port was paused, and its lapses.
 
-A frame with quanta holds the port that hears it until they have run, from the end of the frame on
+A frame with quanta pauses the receiving port until they expire, from the end of the frame on
 the wire; the next one has to be there by then. What comes later leaves a lapse, in which the port
 may send. All frames of a storm are as long, so that their own time on the wire cancels out.
 

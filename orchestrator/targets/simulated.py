@@ -97,7 +97,7 @@ def _on_one(
         [(assembly, list(plan.nodes))],
         cpu_s=time.process_time() - cpu,
         wall_s=time.perf_counter() - wall,
-        given_up=session is None,  # who watches still reads what the world has sampled
+        given_up=session is None,  # a watcher still reads the world's samples
     )
 
 

@@ -16,7 +16,7 @@ ends = ["left:eth1", "right:eth1"]
 device = "/dev/mqnic0"       # or a PCIe device's folder or resource file below /sys
 nodes = ["nic1", "nic2"]     # which nodes of plans its first, second, ... node serves
 
-[external.sw]                # a device of others between our nodes, cabled to this machine
+[external.sw]                # an external device between the nodes, cabled to this machine
 ports = { nic = "eth1", sink = "eth2" }   # what the plan calls its ports, and our interfaces;
                              # or "left:eth1", where agents of several machines have them
 """

@@ -1,5 +1,4 @@
-"""Guard process of borrowed interfaces: restores them when the run has ended or its process is
-gone.
+"""Guard process of borrowed interfaces: restores them when the run ends or its process dies.
 
 Run as `python -m orchestrator.testbed.keeper PID INTERFACE...`: it claims them, sets them up, says
 so in a line of JSON, and waits until its input is closed or process PID is gone.

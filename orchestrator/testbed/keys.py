@@ -2,7 +2,7 @@
 
     DIR/own.key            both halves of the own pair, readable by its owner alone
     DIR/own.pub            the public half, to be handed on
-    DIR/authorised/*.pub   public keys of whoever may connect here: nobody else can
+    DIR/authorised/*.pub   public keys that may connect here; all others are refused
     DIR/known/*.pub        public keys of controllers that one connects to
 
 A key file is TOML: `name`, `public` and, in own.key, `secret`, in Z85 as ZeroMQ has them; the file
@@ -118,7 +118,7 @@ def authorise(
     kind: str = AUTHORISED,
     role: str = RUN,
 ) -> str:
-    """Take a public key, a file or its 40 characters, among those let in; returns its name."""
+    """Authorise a public key, given by a file or its 40 characters; returns its name."""
     _check_role("--role", role)
     if _is_key(source):
         if name is None:

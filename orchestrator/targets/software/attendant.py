@@ -1,8 +1,8 @@
 """Control loop beside the data path, in its process: sends samples and applies live changes.
 
-It sleeps as long as nobody watches, and the loops of the data path never wait for it. Where their
-threads have all the cores, whatever runs besides takes one from them, here and in every process
-that handles what is handed out: there rows go out once a second, many at a time.
+It is idle while no console watches, and the data path's loops never wait for it. Where their
+threads have all the cores, this loop and every process that handles its rows take one from them:
+there it sends rows once a second, many at a time.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Frames are counted as they would be with every flow on: a flow sends what its source says, or what
 its link carries where the source does not say; a port that gets more than it serves cuts all
-alike; flows that somebody controls (a reaction point, a transport, PAUSE) send no more than gets
+alike; controlled flows (by a reaction point, a transport, PAUSE) send no more than gets
 through. A core needs 1 / (frames it forwards in a second) for a frame taken in and one sent.
 """
 

@@ -51,7 +51,7 @@ def join(
 ) -> dict[str, tuple[str, int]]:
     """Make a machine per node and a veth pair per link; where each port of the plan ended up.
 
-    `devices`: of nodes that devices of others are cabled to, their interfaces.
+    `devices`: of nodes that are cabled to DUTs, their interfaces.
     """
     for name in plan.nodes:
         if is_ours(plan, name):
@@ -83,7 +83,7 @@ def run(
 
     `live`: its samples are handed out and it is changed as the parent asks. `pace`: seconds of the
     run per second, in steps of 0.001. `most`: cores that threads spin on at most. `carried`: what
-    carries its frames. `devices`: sockets of the interfaces that devices of others are at.
+    carries its frames. `devices`: sockets of the interfaces that lead to DUTs.
     """
     devices = devices or {}
     resolved = Plan.load(text).check(Registry.load())

@@ -20,7 +20,7 @@ class Outside(Machine):
 
     @property
     def interfaces(self) -> list[int]:
-        """Interface indices in the network namespace of who opened them."""
+        """Interface indices in the network namespace of the opening process."""
         return self.indices
 
 

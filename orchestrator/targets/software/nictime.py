@@ -1,6 +1,6 @@
 """Thread that tracks the clocks of NICs over a run and hands their mapping to the data path.
 
-A thread of its own, asleep but for the readings: each takes some ten microseconds of a core.
+The thread is idle between readings; each takes some ten microseconds of a core.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def open_raw(receive_buffer: int = RECEIVE_BUFFER) -> socket.socket:
     """A non-blocking socket that receives what every interface of this namespace receives.
 
     Frames that it sends do not come back to it, and VLAN tags come as ancillary data. It is
-    not bound to an interface; open it before anybody sends.
+    not bound to an interface; open it before the first frame is sent.
     """
     raw = socket.socket(
         socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(ETH_P_ALL)

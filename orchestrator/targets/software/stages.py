@@ -1,5 +1,4 @@
-"""Stages that a worker reports to its agent, in order, and the agent's orders. Import-free: agents
-use these names too."""
+"""Stages reported by a worker, and orders of its agent. Import-free: agents use these names too."""
 
 BUILDING, COMPILING, READY, RUNNING, ENDED, COLLECTED = (
     *("building", "compiling", "ready", "running"),

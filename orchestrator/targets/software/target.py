@@ -44,7 +44,7 @@ class Software(Target):
         self._interfaces = interfaces
 
     def at(self, testbed: Any) -> Target:
-        """The same with the interfaces of a testbed that lead to devices of others."""
+        """The same with a testbed's interfaces that lead to external devices."""
         if not testbed.external_ports:
             return super().at(testbed)
         return Software(testbed)

@@ -28,7 +28,7 @@ from orchestrator.targets.software.realtime import elevate, locks_little
 
 HOLDS = "holds"
 STAYS = "stays"
-"""A word of the command of a worker that stays in the user namespace of who starts it, where it has
+"""A word of the command of a worker that stays in the user namespace of its parent, where it has
 the capability for that: the kernel makes RDMA devices only then."""
 """A word of the command of a worker that drives nothing, and waits."""
 LENDS = "lends"

@@ -23,7 +23,7 @@ def open_on(nics: list[str], hears: Sequence[Sequence[int]] | None = None) -> so
     """A non-blocking socket that receives all frames of these NICs; with `hears` only those to a
     group or to an address of these ranges.
 
-    It is opened deaf and hears once the filter is in: no frame of another NIC ever waits in it.
+    The filter is set before the socket is bound: no frame of another NIC ever waits in it.
     """
     return open_ear(nics, None if hears is None else [(low, high) for low, high in hears])
 

@@ -1,7 +1,7 @@
-"""Targets on which this machine can run a whole plan. A process of its own loads the plugins: an
-agent has privileges and loads no foreign code.
+"""Targets on which this machine can run a whole plan, queried in a process of its own.
 
-Run as `python -m orchestrator.testbed.agent.holds` it prints what it found as JSON.
+An agent has privileges and loads no foreign code, so a child process loads the plugins. Run as
+`python -m orchestrator.testbed.agent.holds` it prints what it found as JSON.
 """
 
 from __future__ import annotations

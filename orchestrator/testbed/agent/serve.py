@@ -31,7 +31,7 @@ async def serve(
     """Serve until SIGINT or SIGTERM. `listening` is a socket that listens already,
     which counts more than `listen`. Raises BadInput."""
     pair = keys.own(folder)
-    keys.listed(folder)  # says at once what would turn everybody away
+    keys.listed(folder)  # reports early an error that would refuse every peer
     kept = privileges.drop()
     agent = Agent(name, state, kept, say)
     try:

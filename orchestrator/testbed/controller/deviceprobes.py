@@ -53,7 +53,7 @@ class DeviceProber:
             for source in self.addresses[cable.ours]
         ]
         came: list[Arrival] = []
-        await self._send([])  # from here on everybody listens
+        await self._send([])  # from here on every machine receives probes
         for _ in range(TRIES):
             await self._send(every)
             came += await self._hear()

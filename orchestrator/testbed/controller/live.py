@@ -1,6 +1,6 @@
 """Live feed of a distributed run over CURVE, with the messages of a local run's feed.
 
-Samples are fetched from the agents only while somebody watches; their rows come in contiguous, so
+Samples are fetched from the agents only while a console watches; their rows come in contiguous, so
 a machine that lags holds the others' rows back and nothing is made up.
 """
 
@@ -69,7 +69,7 @@ class AcrossRows:
 
 
 class KeyedFeed(Feed):
-    """A feed that lets in those whose keys are authorised here."""
+    """Feed for watchers whose keys are authorised here."""
 
     def __init__(
         self, session: Session, address: str, folder: Path, told: Callable[[str, str], None]

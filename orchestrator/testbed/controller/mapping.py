@@ -48,7 +48,7 @@ class Mapping:
 
 
 def device_cables(plan: Plan, bed: Testbed) -> list[Cable]:
-    """The cables to devices of others, `interface` "machine:nic" each. Raises Refused."""
+    """Cables to external devices, `interface` "machine:nic" each. Raises Refused."""
     found = []
     for device, ports in facing(plan).items():
         said = bed.external_ports.get(device, {})

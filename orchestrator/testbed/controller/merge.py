@@ -98,7 +98,7 @@ def merge(
     result.json). Raises RunFailed when the parts do not fit together.
 
     A run that was `stopped` ends for all machines with the last row that all of them took. `pace`:
-    seconds of the run per second. `cables` lead to devices of others.
+    seconds of the run per second. `cables` lead to DUTs.
     """
     if stopped:
         _cut(parts)

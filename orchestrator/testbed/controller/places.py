@@ -1,5 +1,4 @@
-"""Pool of machines that can run a whole plan: one plan at a time on each, first come first
-served."""
+"""Pool of machines that can run a whole plan: one plan at a time on each."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class Run(Carried):
         if not cables:
             return
         nonce = secrets.token_hex(8)
-        await self._received_probes(nonce)  # from here on everybody listens
+        await self._received_probes(nonce)  # from here on every machine receives probes
         end = time.monotonic() + PROBE_S
         probes: dict[str, list[tuple[str, str, str]]] = {}
         while True:
@@ -243,7 +243,7 @@ class Run(Carried):
             holders.setdefault(share.kernel, [int(word) for word in body["pace"]])
 
     def _hears(self, share: Share) -> dict[str, list[list[int]]]:
-        """Of nodes of a machine that devices of others are cabled to: what is for them."""
+        """Receive addresses of a machine's nodes that are cabled to DUTs."""
         assert self.mapping is not None
         plan = self.resolved.plan
         near = {cable.ours.partition(".")[0] for cable in self.mapping.devices}
@@ -255,7 +255,7 @@ class Run(Carried):
         }
 
     async def _burst(self) -> None:
-        """A few exchanges in quick succession with everybody: the tightest of them counts."""
+        """A few exchanges in quick succession with every machine: the tightest of them counts."""
         for _ in range(BURST):
             await at_once(self.peers[machine].beat(within_s=5.0) for machine in self.leases)
         for machine in self.leases:

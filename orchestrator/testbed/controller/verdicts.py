@@ -1,5 +1,4 @@
-"""Verdict parts of a distributed run: hosts, clock agreement, and results of runs that ended
-early."""
+"""Verdict of a distributed run: hosts, clock agreement, results of runs that ended early."""
 
 from __future__ import annotations
 

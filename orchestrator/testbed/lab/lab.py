@@ -64,7 +64,7 @@ class Lab:
         self._open.close()
 
     def _make_keys(self) -> None:
-        """A pair each, and who lets whom in: everybody the controller, which lets the user in."""
+        """Make all key pairs; authorise the controller at the agents, and the user at it."""
         for who in (CONTROLLER, USER, *MACHINES):
             if not (self.keys(who) / keys.OWN).exists():
                 keys.make(self.keys(who), who)

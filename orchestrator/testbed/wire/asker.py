@@ -110,7 +110,7 @@ class Asker:
             future.cancel()
         if self.state is State.REJECTED:
             raise Unanswered(self.who, f"{self.endpoint}: {self.said}", rejected=True)
-        what = "no answer" if self.state is State.UP else "nobody answers"
+        what = "no answer" if self.state is State.UP else "no peer"
         raise Unanswered(self.who, f"{what} at {self.endpoint} within {within_s:g} s")
 
     def _send(self, octets: bytes) -> None:

@@ -2,7 +2,7 @@
 
 The holder serves what it has put on its list, under the list's names; no message ever names a
 path. The taker asks for what it does not have yet, so an interrupted transfer goes on where it
-was, and a slow taker slows nobody but itself.
+was, and a slow receiver delays only itself.
 """
 
 from __future__ import annotations

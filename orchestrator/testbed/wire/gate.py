@@ -78,7 +78,7 @@ class Gate:
             self._stop.close()
 
     def judge(self, request: list[bytes]) -> list[bytes]:
-        """The answer to one request; the user id of a peer let in is its public key."""
+        """The answer to one request; the user id of an authorised peer is its public key."""
         parts = [*request, *[b""] * 8]
         version, number, _, address, _, mechanism, credential = parts[:7]
         public, reason = self._look_up(mechanism, credential)

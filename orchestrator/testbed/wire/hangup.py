@@ -39,7 +39,7 @@ class Lines:
             self._lines.pop(next(iter(self._lines)))
 
     def hang_up(self, let_in: Callable[[str], bool]) -> list[str]:
-        """Close the connections of keys that are not let in; their keys."""
+        """Close the connections of unauthorised keys; returns these keys."""
         closed = []
         for descriptor, (public, address) in list(self._lines.items()):
             if let_in(public):

@@ -28,7 +28,7 @@ class Session:
 class Memory:
     """Answers by key of the peer, session and id.
 
-    A session belongs to the key that it was first seen with: nobody can ask in another's name.
+    A session belongs to the key that it was first seen with: no other key can use it.
     """
 
     def __init__(self) -> None:

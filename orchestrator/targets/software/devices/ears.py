@@ -1,8 +1,7 @@
 """Receive sockets on named interfaces, filtered to the addresses of a node as a NIC would be.
 
 They are opened where the interfaces are, by the process that starts a run, and handed to its
-worker. A device may flood: a frame for somebody else is dropped by the socket's filter, as a NIC
-would, and no node takes it for its own.
+worker. A device may flood: the socket's filter drops a frame for another node, as a NIC would.
 """
 
 from __future__ import annotations

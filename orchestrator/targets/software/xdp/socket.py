@@ -138,6 +138,6 @@ class XdpSocket:
         self.rings = rings
 
     def close(self) -> None:
-        """Let go of it: of the rings with the last one who has their addresses."""
+        """Close the socket; its rings live until their last user ends."""
         self._socket.close()
         self._maps.clear()
