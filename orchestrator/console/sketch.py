@@ -119,7 +119,7 @@ class Seen:
         return levels.cut_links(*levels_at), levels.paused_ports(*levels_at)
 
     @functools.cached_property
-    def _told(self) -> dict[str, float]:
+    def _feedback_rates(self) -> dict[str, float]:
         """NIC -> feedback messages per second that come to it, whatever becomes of them."""
         found: dict[str, float] = {}
         for quantity in RECEIVED:
@@ -180,7 +180,7 @@ class Seen:
             rate=None if sent is None else 8 * sent,
             held=levels.is_held(data, way.entity, at_ps) or way.sender.entity in paused,
             cut=way.link in cut,
-            cnm=self._told.get(way.receiver.node, 0.0) if alone else 0.0,
+            cnm=self._feedback_rates.get(way.receiver.node, 0.0) if alone else 0.0,
             pauses=self._pauses.get(way.sender.entity, 0.0),
         )
 
@@ -191,7 +191,7 @@ class Seen:
             mine = data.plan.limiters().get(name, [])
             active = sum(bool(data.value(limiter, "active", self.at_ps)) for limiter in mine)
             told = [f"{active} of {len(mine)} limit" if mine else "nic"]
-            received = self._told.get(name, 0.0) if len(self._ports[name]) > 1 else 0.0
+            received = self._feedback_rates.get(name, 0.0) if len(self._ports[name]) > 1 else 0.0
             return [*told, f"✉ CNM {received:.0f}/s"] if received >= 1 else told
         if not isinstance(node, Switch):
             return [str(node.kind)]

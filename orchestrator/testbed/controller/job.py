@@ -162,10 +162,10 @@ class Job(ABC, Generic[Carrying]):
         if self._stage[0] != run.stage:
             self.lines.append(run.stage)
         self._stage = (run.stage, run.detail)
-        self.lines += [f"{machine}: {text}" for _, machine, text in run.events[self._told :]]
-        self._told = len(run.events)
+        self.lines += [f"{machine}: {text}" for _, machine, text in run.events[self._shown :]]
+        self._shown = len(run.events)
 
-    _told = 0
+    _shown = 0
 
     def _keep(self, run: Carrying, folder: RunFolder, cause: str | None) -> None:
         session = self.watched.session if self.watched else None
