@@ -26,10 +26,10 @@ def main() -> None:
 
 
 def _leave() -> None:
-    """All ends with the process: nobody has to look for what is out of use any more, nor gives back
-    the stdout that stood here before `exits.name_stdout`, which is where a debugger prints."""
+    """Flush the stdout from before `exits.name_stdout`, to which a debugger prints, and skip
+    garbage collection, since the process ends."""
     if sys.__stdout__ is not None:
-        with contextlib.suppress(OSError, ValueError):  # nobody reads any more, or it is closed
+        with contextlib.suppress(OSError, ValueError):  # the reader has closed it
             sys.__stdout__.flush()
     gc.freeze()
 
@@ -39,12 +39,12 @@ def _run() -> None:
     from orchestrator.shadow import refuse_foreign_packages
 
     try:
-        refuse_foreign_packages()  # first of all: what is not ours may fail while it is imported
+        refuse_foreign_packages()  # first of all: foreign packages may fail while they are imported
         from orchestrator.cli.main import command_line
     except Refused as refusal:
         print(f"tailback: {refusal}", file=sys.stderr)
         sys.exit(refusal.exit_code)
-    except OSError as error:  # no module of ours can be read: too few files, no rights
+    except OSError as error:  # no module of tailback can be read: too few files, no rights
         print(f"tailback: cannot be started: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:  # Ctrl-C while still importing

@@ -17,32 +17,37 @@ from orchestrator.terminal.plain import plain
 
 
 def default_state() -> Path:
-    """Where an agent notes what it has made."""
+    """Default folder of an agent's journal."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "tailback" / "agent"
 
 
 def agent(
     listen: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; other machines need another.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on; not loopback for other machines."
+        ),
     ] = "tcp://127.0.0.1:7010",
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What its probes call it. Default: the host's name."),
+        typer.Option(metavar="NAME", help="Machine name in its probes. Default: the host's name."),
     ] = None,
     keys: Keys = None,
     state: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where it notes what it made, for its successor."),
+        typer.Option(
+            metavar="DIR", help="Folder of its journal, by which its successor cleans up."
+        ),
     ] = None,
 ) -> None:
     """Serve this machine to a controller.
 
-    Whoever's key is among the authorised ones may lease NICs that have no address of their own and
-    run nodes of plans on them, or a whole plan on gateware where this machine can build its models;
-    nobody else gets in. It gives up every privilege that it does not
-    need and says which ones it keeps. What it makes is gone when its lease ends, at the latest
-    some seconds after its controller fell silent.
+    Holders of authorised keys may lease NICs without an IP address and run nodes of plans on them,
+    or a whole plan on gateware where this machine can build its models; all other keys are
+    refused. The agent drops every privilege that it does not need and reports the rest. It removes
+    all that it made for a lease when the lease ends, at the latest some seconds after the last
+    message of its controller.
 
     \b
       tailback keys make
@@ -70,21 +75,19 @@ def agent(
 def release(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="A lease, or who holds it (controller, key), or a NIC."
-        ),
+        typer.Argument(metavar="NAME", help="A lease, its holder (controller or key), or its NIC."),
     ],
     key: Annotated[
         str, typer.Option("--agent-key", metavar="KEY", help="The agent's public key or file.")
     ],
     address: Annotated[
-        str, typer.Option("--agent", metavar="ADDRESS", help="Where the agent listens.")
+        str, typer.Option("--agent", metavar="ADDRESS", help="Address of the agent.")
     ] = "tcp://127.0.0.1:7010",
     keys: Keys = None,
 ) -> None:
-    """End leases of an agent by force, also those of others.
+    """End leases of an agent by force, also those of other controllers.
 
-    Their holder is told by whom. The agent must have let this user's key in with `tailback keys
+    Their holder is notified by name. The agent must have let this user's key in with `tailback keys
     authorise --role administer`.
 
     \b

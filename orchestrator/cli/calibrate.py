@@ -1,4 +1,4 @@
-"""`tailback calibrate`: what this machine can hold, measured, as a dated profile."""
+"""`tailback calibrate`: measures the limits of this machine and writes a dated device profile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ORDINARY_S = 30.0
 
 def calibrate(
     seconds: Annotated[
-        float, typer.Option("--for", metavar="SECONDS", help="How long it takes, about.")
+        float, typer.Option("--for", metavar="SECONDS", help="Approximate duration.")
     ] = ORDINARY_S,
     datapath: Annotated[
         str | None,
@@ -44,7 +44,7 @@ def calibrate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the profile as JSON.")] = False,
 ) -> None:
-    """Measure what this machine can hold, with the real data path.
+    """Measure the limits of this machine, with the real data path.
 
     Frames that a core forwards, how late they leave, stalls of the clock, errors of limiters,
     delay lines and times, how soon notifications and PAUSE are answered: a dated profile. `tailback

@@ -1,5 +1,5 @@
-"""`tailback clean`: removes what runs left behind that were killed together with their reaper, what
-interrupted fetches wait to go on with, and kept points of sources that are no longer there."""
+"""`tailback clean`: removes leftovers of killed runs, interrupted fetches, and stale stored
+points."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def clean(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Remove what killed runs and interrupted fetches left behind.
+    """Remove leftovers of killed runs and interrupted fetches.
 
     That is half-written run folders whose process is gone; they are listed first. Folders of runs
     that are going on, and finished runs, are never touched. Every run does the same when it

@@ -39,9 +39,7 @@ def console(
     ] = None,
     keys: KeysThere = None,
     controller_key: ControllerKeyThere = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where run folders are, and are made.")
-    ] = BASE,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Parent of run folders.")] = BASE,
 ) -> None:
     """Run, watch, steer and re-read experiments in the terminal.
 
@@ -117,7 +115,7 @@ def sweep_here(run: str) -> SweepSource | None:
 def remote(site: Site, run: str) -> Source | None:
     """A run at a controller: the one named, or the only one that goes on; None: there is none.
 
-    Raises BadInput when nobody answers.
+    Raises BadInput without an answer.
     """
     if not site.answers(ANSWER_S):
         raise BadInput("--controller", f"{site.address}: {site.why}")

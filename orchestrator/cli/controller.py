@@ -18,7 +18,10 @@ def controller(
         "testbed.toml"
     ),
     listen: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; other machines need another.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on; not loopback for other machines."
+        ),
     ] = "tcp://127.0.0.1:7011",
     keys: Keys = None,
     out: Annotated[
@@ -57,7 +60,8 @@ def machines(
     key: ControllerKey = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the machines of a controller, how they are, and targets of which each can hold a plan.
+    """List a controller's machines, their states, and the targets on which each can run a whole
+    plan.
 
     Exit codes: 0 it answered, 3 it did not or turned our key away.
     """

@@ -1,4 +1,4 @@
-"""`tailback doctor`: what this machine can do, what is missing, the command that mends it."""
+"""`tailback doctor`: capabilities of this machine, missing ones, and the command that adds each."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ def doctor(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell what this machine can do and lacks.
+    """Report this machine's capabilities, and the command that adds each missing one.
 
-    Whatever is missing comes with the command that mends it. Looks only; changes nothing.
-    The exit code is 0 whatever is found.
+    It changes nothing. The exit code is always 0.
     """
     from orchestrator.run import diagnosis
 

@@ -1,4 +1,4 @@
-"""`tailback explain`: over ranges of what a paper leaves open, where do its statements hold?"""
+"""`tailback explain`: finds the ranges of free parameters in which a paper's statements hold."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def explain(
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Search what a paper leaves open for where its statements hold.
+    """Search free parameters for the ranges in which a paper's statements hold.
 
     A plan states what the paper says ([[expect]]). Parameters that the paper does not give are
     free within ranges: the plan is run on `simulated` at many places of these, and each statement
-    is judged at each. Said is where each holds, where all hold, what each alone excludes, and
-    which cannot be met, or not together.
+    is judged at each. The result has the ranges where each holds and where all hold, the
+    values that each alone excludes, and those that cannot be met, or not together.
 
     \b
       tailback explain quickstart --free 'nodes.switch.buffer=20KB..150KB'

@@ -1,4 +1,4 @@
-"""What a search found, for people: on the terminal and as a page."""
+"""Text and Markdown output of `tailback explain`: a table of statements and a conclusion."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def shortened(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def head(result: dict[str, Any]) -> str:
-    """One line: what was run."""
+    """Heading: the plan, the points and the seeds of the search."""
     keys = ", ".join(axis["key"] for axis in result["free"])
     seeds = len(result["seeds"])
     how = "every combination" if result["grid"] else "a sample"
@@ -50,7 +50,7 @@ def head(result: dict[str, Any]) -> str:
 
 
 def conclusion(result: dict[str, Any]) -> list[str]:
-    """What it comes to, in sentences."""
+    """Conclusion of the search, in sentences."""
     every, count = result["all"], len(result["statements"])
     if every["places"]:
         text = f"all {count} statements hold at {every['places']} of {every['of']} places: "

@@ -1,4 +1,4 @@
-"""`tailback freeze`: what a plan expects, put down before it is run."""
+"""`tailback freeze`: records the expectations of a plan, with the time, before it is run."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def freeze(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Put down what a plan expects, with the time, before it is run.
+    """Record a plan's expectations, with the time, before it is run.
 
     `tailback run --frozen FILE` writes the digest and the time into the run's manifest and its
-    report, and says what of the plan has changed since. Give the digest to somebody else, or
-    publish it, for them to believe the time.
+    report, and lists later changes of the plan. To prove the time, publish the digest or give it
+    to others.
 
     \b
       tailback freeze mine.toml

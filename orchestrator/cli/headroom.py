@@ -1,4 +1,4 @@
-"""`tailback headroom`: how much a buffer needs above its high mark so that nothing is lost."""
+"""`tailback headroom`: PFC headroom that a lossless buffer needs above its XOFF threshold."""
 
 from __future__ import annotations
 
@@ -41,21 +41,22 @@ def headroom(
             autocompletion=plans.complete,
         ),
     ] = None,
-    rate: Annotated[str, typer.Option(metavar="RATE", help="Of the link.")] = "10Gb/s",
+    rate: Annotated[str, typer.Option(metavar="RATE", help="Rate of the link.")] = "10Gb/s",
     cable: Annotated[int, typer.Option(metavar="METRES", help="Length, one way.")] = 100,
     frame: Annotated[str, typer.Option(metavar="SIZE", help="Longest frame with FCS.")] = "1522B",
     peer_frame: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Of the neighbour; default: the same.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Longest frame of the neighbour; default: the same."),
     ] = None,
     interface: Annotated[
         int, typer.Option(metavar="BITS", help="Delay of one interface, bit times.")
     ] = INTERFACE_BITS,
     response: Annotated[
-        int, typer.Option(metavar="BITS", help="Of the neighbour to PFC, bit times.")
+        int, typer.Option(metavar="BITS", help="Response time of the neighbour to PFC, bit times.")
     ] = RESPONSE_BITS,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell the headroom that a lossless port needs, or check a plan's.
+    """Compute the headroom of a lossless port, or check that of a plan.
 
     \b
       tailback headroom --rate 100Gb/s --cable 30 --frame 9216B --response 201728

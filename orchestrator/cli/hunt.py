@@ -1,4 +1,4 @@
-"""`tailback hunt`: is there a small plan in which something is not as it always has to be?"""
+"""`tailback hunt`: fuzzes plans and reports broken invariants and differences between targets."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def hunt(
     ] = Path("hunted"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Draw small plans and look for one in which an invariant is broken or targets differ.
+    """Fuzz small plans for broken invariants and differences between targets.
 
-    Each plan is simulated step by step, and between the steps every frame and every count is looked
-    at. What is found is made small and kept as a plan, with a capture of its frames.
+    Each plan is simulated step by step, and all frames and counters are checked between steps. A
+    finding is minimised and stored as a plan, with a capture of its frames.
 
     \b
       tailback hunt --minutes 5
@@ -103,7 +103,7 @@ def hunt(
       tailback hunt --against mine.py --rtl --sequences 1000
 
     \b
-    Ctrl-C ends it early: what was found until then is kept and told.
+    Ctrl-C ends it early: findings until then are stored and printed.
 
     \b
     Exit codes: 0 nothing was found, 1 something was, 2 bad input, 130 interrupted.
@@ -171,7 +171,7 @@ def _end(
 
 @dataclass(frozen=True)
 class RtlAsked:
-    """What the command line says of gateware."""
+    """Options of the command line about gateware."""
 
     rtl: bool | None
     sequences: int
@@ -298,7 +298,8 @@ def _show(done: Hunted, more: dict[str, Any]) -> None:
 
 
 def _show_branches(reached: dict[str, Any]) -> None:
-    """How many of each algorithm, and those that are missing, each once; then of each target."""
+    """Print the branches taken of each algorithm and the missing ones, then those of each
+    target."""
     from rich.text import Text
 
     from orchestrator.hunt.telling import lines

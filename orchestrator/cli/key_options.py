@@ -1,4 +1,4 @@
-"""Options of commands that speak to a controller or an agent: whose keys, and where they are."""
+"""Command-line options for CURVE keys of commands that connect to a controller or an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tailback keys`: who may connect to whom."""
+"""`tailback keys`: makes, authorises, revokes and lists CURVE keys."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from orchestrator.cli.key_options import Keys
 from orchestrator.terminal import show
 from orchestrator.testbed import keys as store
 
-Name = Annotated[str | None, typer.Option(metavar="NAME", help="What the key is to be called.")]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the key.")]
 
 app = typer.Typer(
     name="keys",
-    help="Make keys and say whose keys are let in; nobody else is.",
+    help="Make keys and authorise keys of others; all other keys are refused.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -59,17 +59,19 @@ def know(
     folder: Keys = None,
     name: Name = None,
 ) -> None:
-    """Keep the key of the controller that one connects to."""
+    """Store the key of the controller to connect to."""
     place = folder or store.default_folder()
     print(f"known: {store.authorise(place, source, name, store.KNOWN)}")
 
 
 @app.command()
 def revoke(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `tailback keys list` has it.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the key in `tailback keys list`.")
+    ],
     folder: Keys = None,
 ) -> None:
-    """Let a key in no more; on connections that are open nothing is done for it any more."""
+    """Revoke a key, on new and on open connections."""
     store.revoke(folder or store.default_folder(), name)
     print(f"revoked: {name}")
 
@@ -79,7 +81,7 @@ def list_keys(
     folder: Keys = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the own key, those that are let in, and those of controllers."""
+    """List the own key, the authorised keys, and those of controllers."""
     place = folder or store.default_folder()
     pair = store.own(place)
     found = [{"what": "own", "name": pair.name, "key": pair.public}]

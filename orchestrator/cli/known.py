@@ -1,4 +1,4 @@
-"""What `tailback run` knows of a machine before a run: its device profile, and what that says."""
+"""Checks of a plan against a device profile before a run, and plans with a profile's delays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEWEST, NONE = "newest", "none"
 
 @dataclass(frozen=True)
 class Known:
-    """A profile and the file it was read from."""
+    """Device profile and the file it was read from."""
 
     path: Path
     profile: Profile

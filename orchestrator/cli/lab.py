@@ -28,7 +28,7 @@ READY = "run "
 
 def lab(
     listen: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where the controller listens.")
+        str, typer.Option(metavar="ADDRESS", help="Address that the controller listens on.")
     ] = LISTEN,
     cables: Annotated[
         int,
@@ -54,11 +54,11 @@ def lab(
         ),
     ] = False,
 ) -> None:
-    """Make a testbed of two machines on this one, and keep it until Ctrl-C.
+    """Run a local testbed of two emulated machines until Ctrl-C.
 
     The machines are network namespaces; each has a real agent, and a veth pair is the cable between
-    their NICs eth1. The controller is as any other. It prints the line that runs a plan across
-    them. Whatever it made is gone when it ends, also when it is killed.
+    their NICs eth1. The controller is an ordinary one. It prints the command that runs a plan
+    across them. All that it made is removed when it ends, also when it is killed.
 
     \b
       tailback lab
@@ -93,7 +93,7 @@ def _place(folder: Path | None) -> Iterator[Path]:
 
 
 def _serve(place: Path, listen: str, cables: int, out: Path) -> None:
-    """Make it, and be its controller until told to end."""
+    """Make the testbed and run its controller until SIGINT or SIGTERM."""
     import asyncio
 
     from orchestrator.testbed.controller.serve import serve

@@ -55,7 +55,7 @@ class Commands(TyperGroup):
 
 
 def _misused(error: Any) -> Exception:
-    """What ends a command line that does not fit; one without any words is answered by help."""
+    """Usage error that ends a command line; an empty command line prints the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         return cast(Exception, error)
     exits.say(usage.in_our_words(error))
@@ -70,7 +70,7 @@ def _version(wanted: bool) -> None:
 
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Options of `tailback` itself."""
@@ -104,7 +104,7 @@ def assemble(registry: Registry, arguments: Sequence[str] | None = None) -> type
 
 
 def _has(app: typer.Typer, word: str) -> bool:
-    """Whether a command or a group of commands of this name was added."""
+    """Return whether a command or a command group of this name was added."""
     commands = {one.name or _by_function(one.callback) for one in app.registered_commands}
     groups = {_told(one.name) or _told(_of(one).info.name) for one in app.registered_groups}
     return word in commands | groups
@@ -135,7 +135,7 @@ def _contribute(app: typer.Typer, registry: Registry, name: str, plugin: Any) ->
 def command_line(arguments: list[str]) -> int:
     """Run one command line; every way to end comes out as an exit code."""
     exits.raise_on_signals()
-    if sys.stdout is None:  # closed by whoever started this: they want nothing of it
+    if sys.stdout is None:  # closed by the parent process: no output is wanted
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     else:
         exits.name_stdout()

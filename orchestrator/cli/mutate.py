@@ -1,4 +1,4 @@
-"""`tailback mutate`: do the expectations of a plan notice when what it shows is broken?"""
+"""`tailback mutate`: runs the mutants of a plan and reports those that no expectation catches."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def mutate(
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Break a plan on purpose, and see whether its expectations notice.
+    """Run the mutants of a plan, and report those that no expectation catches.
 
     Every [[mutant]] of a plan is run on `simulated` beside the plan itself. One that misses no
     expectation survives: the plan would call such a fault `met`.
@@ -129,7 +129,7 @@ def show_sum(results: list[dict[str, Any]]) -> None:
 
 
 def _rows(mutant: dict[str, Any]) -> list[list[Any]]:
-    """One mutant: how it came out, then a line for each expectation that missed it."""
+    """Rows of one mutant: its outcome, then a row for each expectation that caught it."""
     rows: list[list[Any]] = []
     for one in mutant["caught_by"]:
         rows.append(["", "", one["called"], _value(one), _asked(one)])

@@ -1,4 +1,4 @@
-"""`tailback network`: can this network deadlock or lose frames, before anything is run?"""
+"""`tailback network`: static check of a plan for deadlocks and for lossless headroom."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def network(
 ) -> None:
     """Check the network of a plan before a run: deadlocks by PAUSE, PFC or credits, and headroom.
 
-    Buffers that hold their neighbours can wait for each other in a ring. All routes that frames
-    may take are looked at, in every lane that they may be in. Each ring is named, link by link,
-    with what breaks it.
+    Buffers that pause their neighbours can wait for each other in a cycle (cyclic buffer
+    dependency). All routes are checked, in every lane. Each cycle is listed link by link, with
+    changes that break it.
 
     \b
       tailback network pathology-deadlock-ring

@@ -1,4 +1,4 @@
-"""`tailback papers`: what the five papers say, row by row, and what came of it here."""
+"""`tailback papers`: runs the plans of the five papers and prints a page of results, row by row."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def papers(
             metavar="FACTOR",
             min=1e-6,
             max=1e6,
-            help="Of targets in real time: seconds of the run per second. Default: what this "
-            "machine holds, found plan by plan.",
+            help="Real-time targets: seconds of the run per second. Default: the fastest pace that "
+            "this machine sustains, for each plan.",
         ),
     ] = None,
     within: Annotated[
@@ -76,8 +76,8 @@ def papers(
         typer.Option(
             metavar="MINUTES",
             min=0,
-            help="Begin no further run after so long, the quick plans first; what is left says "
-            "that it was not run. 0: nothing is run, the page is made of what is kept.",
+            help="Start no run after this time, the quick plans first; the page marks the others. "
+            "0: no run, the page is made from stored results.",
         ),
     ] = None,
     others: Annotated[
@@ -85,8 +85,8 @@ def papers(
         typer.Option(
             "--with",
             metavar="FILE",
-            help="Take what --json of this command printed elsewhere or before: it is not run "
-            "again. May be given several times; the first that has a plan counts.",
+            help="Take columns from earlier --json output of this command, without running them "
+            "again. Repeatable; the first file that has a plan counts.",
         ),
     ] = None,
     jobs: shared.Jobs = None,
@@ -101,7 +101,7 @@ def papers(
         bool, typer.Option("--json", help="Print JSON instead of the page.")
     ] = False,
 ) -> None:
-    """Make a page of the five papers from runs: each figure and table, what is expected, what came.
+    """Run the plans of the five papers; print each figure's and table's expectations and results.
 
     Every shipped plan whose key `paper` begins with the name of one of them is run, on `simulated`
     with its mutants too. A row is an expectation: what the paper says, ours over the seeds, and
@@ -259,7 +259,7 @@ def _command(
     pace: float | None,
     others: Sequence[Path],
 ) -> dict[str, str]:
-    """What repeats the whole page."""
+    """Command line that reproduces the page."""
     tail = [] if mutants is None else ["--mutants", str(mutants)]
     tail += [] if pace is None else ["--pace", f"{pace:g}"]
     tail += [word for path in others for word in ("--with", path.name)]
@@ -268,7 +268,7 @@ def _command(
 
 
 def _is_settled(result: dict[str, Any]) -> bool:
-    """Whether every row is met or has a reason, and every mutant is what it is said to be."""
+    """Return whether each row is met or explained, and each mutant has its declared outcome."""
     for paper in result["papers"]:
         for plan in paper["plans"]:
             for on in plan["on"]:

@@ -1,4 +1,4 @@
-"""Columns of `tailback papers` from its own JSON: of another machine, or of another day.
+"""Merging of columns from earlier `tailback papers --json` output into a new page.
 
 Real frames want a quiet machine, and a figure on gateware takes half an hour of a core: their
 columns are seldom made on the day and the machine of the simulated one.
@@ -23,7 +23,7 @@ TELLS = "what `tailback papers --json` printed is expected"
 
 
 class Row(TypedDict):
-    """What came of an expectation."""
+    """Result of an expectation."""
 
     met: bool
     uncertain: bool
@@ -46,7 +46,7 @@ class Other(TypedDict):
 
 
 class Mutants(TypedDict):
-    """How many of a plan's were caught."""
+    """Number of a plan's mutants that were caught."""
 
     counted: int
     seeds: NotRequired[list[int]]
@@ -84,7 +84,7 @@ class PaperSaid(TypedDict):
 
 
 class Page(TypedDict):
-    """What is read of such a file."""
+    """Keys of such a file that are read."""
 
     __pydantic_config__ = ConfigDict(extra="ignore")  # type: ignore[misc]
     command: dict[str, str]
@@ -94,7 +94,7 @@ class Page(TypedDict):
 
 @dataclass
 class Joined:
-    """What the files of `--with` have; make it by `read`."""
+    """Columns of the files of `--with`; make it by `read`."""
 
     pages: list[tuple[Path, Page]]
     taken: dict[tuple[str, str], Path] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class Joined:
         return None
 
     def told(self) -> list[Json]:
-        """Which target's columns were taken of which file, and what made that."""
+        """Table of the files: the targets taken from each, and the command that made it."""
         return [
             {
                 "file": path.name,
@@ -151,7 +151,7 @@ class Joined:
 
 
 def _judged(asked: Sequence[Json]) -> list[list[Any]]:
-    """What numbers are held against: other words about it do not make them others."""
+    """Keys that define an expectation's numbers; changed texts leave an expectation the same."""
     keys = ("metric", "of", "phase", "min", "max", "unit", "of_seeds")
     return [[row.get(key) for key in keys] for row in asked]
 

@@ -1,4 +1,4 @@
-"""The page of the papers: a section per paper, a table per plan, a row per expectation."""
+"""Markdown page of `tailback papers`: a section per paper, a table per plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _lines(result: Json) -> Iterator[str]:
 
 
 def _head(command: str) -> list[str]:
-    """What the page is and how to read it."""
+    """Introduction of the page: its contents and how to read it."""
     return [
         f"This page is the output of `{command}`;",
         "nothing in it is written by hand. Each table is a plan, each row one of its expectations:",
@@ -51,7 +51,7 @@ def _head(command: str) -> list[str]:
 
 
 def _joined(files: Sequence[Json]) -> Iterator[str]:
-    """What was not run by that command, and what made it."""
+    """Columns that another command made, and their files."""
     for one in files:
         made, columns = one["made"], " and ".join(one["targets"])
         version = f"tailback {made['tailback']}" if made.get("tailback") else "an earlier version"
@@ -111,12 +111,12 @@ def _plan(plan: Json) -> Iterator[str]:
 
 
 def _able(plan: Json) -> list[Json]:
-    """What is said on the targets that do not refuse it; where all do, on all of them."""
+    """Notes of the targets that accept the plan; where all refuse it, of all targets."""
     return [on for on in plan["on"] if not on["refused"]] or plan["on"]
 
 
 def _row(plan: Json, at: int) -> list[str]:
-    """One expectation on every target."""
+    """Table row of an expectation on every target."""
     asked = plan["asked"][at]
     bound = show.band(asked["min"], asked["max"], asked["unit"])
     if asked["of_seeds"]:
@@ -184,7 +184,7 @@ def _span(seeds: Sequence[int]) -> str:
 
 
 def _without(without: dict[str, str]) -> Iterator[str]:
-    """One line per reason."""
+    """Lines of the page's omissions, one per reason."""
     for reason in dict.fromkeys(without.values()):
         places = [place for place, why in without.items() if why == reason]
         yield f"- {', '.join(places)}: {reason}"

@@ -1,4 +1,4 @@
-"""For the shell: the dotted keys of the plan that stands on the command line."""
+"""Shell completion of the dotted keys of the plan on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.errors import TailbackError
 def complete_key(ctx: typer.Context, incomplete: str) -> list[str]:
     """Keys of the plan that begin like this, a part at a time; `=` behind one that has a value.
 
-    A key with ranges, and what stands behind `=` or `&`, is left to who types it.
+    A key with ranges, and what stands behind `=` or `&`, is left to the user.
     """
     name = ctx.params.get("plan")
     if not isinstance(name, str) or any(sign in incomplete for sign in "=&{"):

@@ -1,4 +1,4 @@
-"""`tailback plans`: the plans that are shipped, and their text."""
+"""`tailback plans`: lists the shipped plans and prints their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tailback plugins`: every algorithm that is loaded, where it comes from, what it takes."""
+"""`tailback plugins`: lists the loaded algorithms, their origin and parameters."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ def plugins(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="Tell all about this one.", autocompletion=complete_name
+            metavar="[NAME]", help="Name of the plugin to describe.", autocompletion=complete_name
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the plugins, or tell all about one.
+    """List the plugins, or describe one.
 
     Of each: its kind, parameters with units and defaults, presets, targets, where it comes from.
 

@@ -1,4 +1,4 @@
-"""What commands that run many points share: options, and how points are carried out."""
+"""Options and execution shared by commands that run many points."""
 
 from __future__ import annotations
 

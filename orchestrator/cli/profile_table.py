@@ -1,4 +1,4 @@
-"""A device profile as a table for people."""
+"""Table of a device profile for the terminal."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _stalls(profile: Profile) -> list[Row]:
     stalls = profile.stalls
     of = f"above {stalls.floor_ns / 1000:g} us"
     often = (f"{stalls.per_core_per_s:.1f}/s a core", "", _ns(stalls.longest_ns))
-    stolen = "not told" if stalls.stolen_share is None else f"{stalls.stolen_share:.2%}"
+    stolen = "unknown" if stalls.stolen_share is None else f"{stalls.stolen_share:.2%}"
     return [
         _row("stalls", of, often, "stalls"),
         _row("stalls", "all cores at once", (f"{stalls.at_once_count}", "", ""), "stalls"),

@@ -65,7 +65,7 @@ def run_remotely(
 
 def fetch(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="The run's number, as `tailback run` told it.")
+        str, typer.Argument(metavar="RUN", help="The run's number, as `tailback run` printed it.")
     ],
     address: Annotated[str, typer.Option("--controller", metavar="ADDRESS", help=ADDRESS_HELP)] = (
         "tcp://127.0.0.1:7011"

@@ -44,12 +44,12 @@ def run(
         str | None,
         typer.Option(
             metavar="TARGET",
-            help="Where the nodes live, e.g. simulated or software. Default: what the plan says.",
+            help="Target of the run, e.g. simulated or software. Default: the plan's target.",
             autocompletion=complete_target,
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Instead of the seed of the plan.")
+        int | None, typer.Option(metavar="N", help="Seed that replaces the plan's.")
     ] = None,
     seeds: Annotated[
         str | None,
@@ -117,10 +117,10 @@ def run(
         str | None,
         typer.Option(
             metavar="|".join(STAMPS),
-            help="Software: who takes the times at which frames arrive and leave, which delays are "
-            "measured by. software: the kernel. hardware: the NICs, or a refusal that names what "
+            help="Software: timestamp source for received and sent frames, by which delays are "
+            "measured. software: the kernel. hardware: the NICs, or a refusal that names what "
             "they lack. auto: the NICs where all can, else the kernel, and fidelity says why. "
-            "Default: nobody but the data path's own clock.",
+            "Default: the user-space clock of the data path.",
         ),
     ] = None,
     launch: Annotated[
@@ -309,7 +309,7 @@ def run(
             from orchestrator.live import places
 
             if (lack := places.lack()) is not None:
-                exits.say(f"nobody can watch this run: {lack}")
+                exits.say(f"no console can watch this run: {lack}")
         from orchestrator.terminal import progress_view
 
         with progress_view.shown() as progress:
@@ -354,7 +354,7 @@ def _bed(file: Path | None, cables: list[str] | None) -> Testbed | None:
 def _known(
     plan: Plan, target: str | None, asked: str | None, pace: float | None, cores: int | None
 ) -> dict[str, Any]:
-    """What the manifest says of this machine's profile. Raises Refused for what it cannot hold."""
+    """Profile entry for the manifest. Raises Refused for a plan that the machine cannot carry."""
     placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
     if placed.target != "software":
         if asked is not None:

@@ -1,4 +1,4 @@
-"""`tailback run PLAN --seeds N`: a plan over seeds, a table of the spread, one verdict."""
+"""`tailback run PLAN --seeds N`: runs a plan over seeds, prints the spread and one verdict."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run_seeds(
 ) -> tuple[dict[str, Any], Path]:
     """The judged result over seeds, and the folder that it was kept in.
 
-    `told` joins the manifest: what was known of a machine. With a profile that it is simulated as,
+    `told` joins the manifest: the machine's profile. With a profile that it is simulated as,
     the result has intervals of all metrics. `how` goes to the ordinary run of a target that is not
     simulated: pace, cores, datapath, stamps, launch, testbed, programs. Raises BadInput, Refused,
     RunFailed.
@@ -65,7 +65,7 @@ def run_seeds(
 
 
 def cells(row: dict[str, Any]) -> list[str]:
-    """One expectation, for people: all but how it came out."""
+    """Table cells of an expectation, without its outcome."""
     unit, asked = row["unit"], show.band(row["min"], row["max"], row["unit"])
     if row["of_seeds"] is not None:
         asked += " (median)" if row["of_seeds"] == "median" else f" (in {row['of_seeds']})"
@@ -83,7 +83,7 @@ def as_markdown(result: dict[str, Any]) -> str:
 
 
 def head(result: dict[str, Any]) -> str:
-    """One line: what was run, and the verdict."""
+    """Heading: the plan and seeds that were run, and the verdict."""
     numbers = [str(one["seed"]) for one in result["seeds"]]
     which = f"{numbers[0]} … {numbers[-1]}" if len(numbers) > 3 else ", ".join(numbers)
     met = sum(row["met"] for row in result["expectations"])
@@ -121,11 +121,11 @@ def show_seeds(result: dict[str, Any], folder: Path) -> None:
     if "predicted" in result:
         show_predicted(result)
     lines = [("verdict", Text(head(result), COLOURS.get(result["verdict"], "yellow")))]
-    told: dict[str, list[int]] = {}
+    notes: dict[str, list[int]] = {}
     for seed in result["seeds"]:
         for text in (*seed["reasons"], *seed["notes"]):
-            told.setdefault(text, []).append(seed["seed"])
-    for text, numbers in told.items():
+            notes.setdefault(text, []).append(seed["seed"])
+    for text, numbers in notes.items():
         few = ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "")
         lines.append(("note", Text(f"seed {few}: {text}")))
     if "frozen" in result:

@@ -1,4 +1,4 @@
-"""`tailback storm`: a port that says PAUSE or PFC without a lapse, for as long as is asked."""
+"""`tailback storm`: sends PAUSE or PFC continuously, so that the neighbour stays paused."""
 
 from __future__ import annotations
 
@@ -19,40 +19,42 @@ OBSERVER_WORDS = {
 def storm(
     interfaces: Annotated[
         list[str],
-        typer.Argument(metavar="INTERFACE...", help="Through which to send; no other is touched."),
+        typer.Argument(
+            metavar="INTERFACE...", help="Interfaces to send through; no other is used."
+        ),
     ],
     priorities: Annotated[
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Hold these by PFC (802.1Qbb): 3,4 or 0-7. Without it the whole link by PAUSE "
+            help="PFC priorities to pause (802.1Qbb): 3,4 or 0-7. Default: the link by PAUSE "
             "(802.3x).",
         ),
     ] = None,
     quanta: Annotated[
-        int, typer.Option(metavar="N", help="Of one frame, 512 bit times each.")
+        int, typer.Option(metavar="N", help="Quanta of one frame, 512 bit times each.")
     ] = 65_535,
     rate: Annotated[
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Of the links, by which quanta are reckoned: 100Gb/s. Default: what each "
-            "interface says of its own.",
+            help="Rate of the links, by which quanta are converted: 100Gb/s. Default: as each "
+            "interface reports.",
         ),
     ] = None,
-    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "10s",
+    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="Duration.")] = "10s",
     pattern: Annotated[
         str | None,
         typer.Option(
             metavar="on=TIME,off=TIME",
-            help="Hold and let go by turns: on=200ms,off=300ms.",
+            help="Pause and release by turns: on=200ms,off=300ms.",
         ),
     ] = None,
     margin: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="How long before the quanta have run the next frame leaves. Default: three "
+            help="Time before expiry of the quanta at which the next frame leaves. Default: three "
             "quarters of them, more on a machine that is late.",
         ),
     ] = None,
@@ -66,16 +68,18 @@ def storm(
     ] = None,
     in_use: Annotated[
         bool,
-        typer.Option("--in-use", help="Also interfaces that have addresses or carry others."),
+        typer.Option(
+            "--in-use", help="Allow interfaces that have addresses or carry other interfaces."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Hold the neighbours of ports by PAUSE or PFC without a lapse, as a broken NIC does.
+    """Keep neighbours paused by PAUSE or PFC without a lapse, as a broken NIC does.
 
-    To test a PFC watchdog, or what a network does in a storm. Each port's next frame leaves before
-    the quanta of the last one have run, the most urgent first; at the end all are let go, also
-    after Ctrl-C. Interfaces are not changed. That there was no lapse is what the kernel's stamps
-    say, or a far end, not this program. Needs CAP_NET_RAW.
+    To test a PFC watchdog, or a network during a PFC storm. Each port's next frame leaves before
+    the quanta of the previous one expire, the earliest deadline first; at the end all ports are
+    released, also after Ctrl-C. Interfaces are not changed. The verdict on lapses rests on the
+    kernel's timestamps or a far end. Needs CAP_NET_RAW.
 
     \b
       tailback storm eth2 --priorities 3,4 --for 10m

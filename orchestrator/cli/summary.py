@@ -1,4 +1,4 @@
-"""What `tailback run` prints at the end: each expectation, the machine's share, the verdict."""
+"""Summary that `tailback run` prints: expectations, effects of the machine, the verdict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _expectation(e: dict[str, Any], units: dict[str, str]) -> list[Any]:
 
 
 def _waiting(rows: list[dict[str, Any]]) -> list[str]:
-    """What is to be said of expectations that one seed does not judge."""
+    """Lines about expectations that one seed cannot judge."""
     count = sum("of_seeds" in row for row in rows)
     if not count:
         return []
@@ -46,7 +46,7 @@ def _waiting(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _machine(fidelity: dict[str, Any]) -> str:
-    """What the machine did to a run in real time."""
+    """Lines about the machine's effects on a real-time run."""
     late = ", ".join(
         f"{name} {show.quantity(s, 's')}" for name, s in fidelity["lateness_s"].items()
     )
@@ -58,7 +58,7 @@ def _machine(fidelity: dict[str, Any]) -> str:
 
 
 def _slower(fidelity: dict[str, Any]) -> list[tuple[str, Text]]:
-    """What to try when the machine was too slow for the run."""
+    """Advice for a run for which the machine was too slow."""
     from rich.text import Text
 
     if fidelity.get("neighbours") and fidelity["verdict"] != "valid":
@@ -76,7 +76,7 @@ def _speed(performance: dict[str, Any]) -> str:
 
 
 def _frozen(result: dict[str, Any]) -> list[str]:
-    """What was put down before the run."""
+    """Lines about the expectations that were frozen before the run."""
     if "frozen" not in result:
         return []
     from orchestrator.run.frozen import sentences

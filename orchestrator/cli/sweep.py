@@ -1,4 +1,4 @@
-"""`tailback sweep`: a plan at many places of its parameters, with seeds, as tables and maps."""
+"""`tailback sweep`: runs a plan at many parameter points and writes tables and maps."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def sweep(
     ] = None,
     edge: Annotated[
         str | None,
-        typer.Option(metavar="'METRIC > VALUE'", help="The boundary that maps show."),
+        typer.Option(metavar="'METRIC > VALUE'", help="Boundary to draw in maps."),
     ] = None,
     narrow: Annotated[
         str | None,
@@ -147,7 +147,7 @@ def sweep(
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Begin, however long it takes; ask nothing.")
+        bool, typer.Option("--yes", "-y", help="Start without confirmation, however long it takes.")
     ] = False,
     out: Annotated[
         Path,
@@ -158,7 +158,7 @@ def sweep(
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Run a plan at many places of its parameters, each with several seeds.
+    """Run a plan at many parameter points, each with several seeds.
 
     What is varied stands in the plan ([sweep]) or behind --over. Each point is a run, on
     `simulated` unless --target says otherwise, of which only the numbers are kept: a table of
@@ -219,13 +219,13 @@ def sweep(
 
 
 class _Asking:
-    """Has somebody say yes to a long sweep, once; without a terminal nobody does."""
+    """Asks once for confirmation before a long sweep; refuses without a terminal."""
 
     def __init__(self, agreed: bool) -> None:
         self._agreed = agreed
 
     def __call__(self, most: int, seconds: float) -> bool:
-        """Whether to go on."""
+        """Return whether to go on."""
         from orchestrator.points.left import spoken
 
         if self._agreed or seconds < LONG_S:

@@ -1,4 +1,4 @@
-"""What a sweep came to, for people: a table of places on the terminal."""
+"""Result table of a sweep for the terminal: points, edge, Sobol indices."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _show_effects(result: dict[str, Any]) -> None:
 
 
 def head(result: dict[str, Any]) -> str:
-    """One line: what was run."""
+    """Heading: the plan, points and seeds that were run."""
     keys = ", ".join(axis["key"] for axis in result["axes"])
     return f"{result['plan']}: {result['places']} places of {keys}, {result['points']} points"
 

@@ -1,4 +1,4 @@
-"""Which module has which of the core's commands: a command line imports the one that it names."""
+"""Table of the core's commands and their modules; only the named command's module is imported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMANDS = {
 }
 """Command -> module of this package, in the order of the help."""
 TELL_OF_PLUGINS = frozenset({"plugins", "doctor"})
-"""Commands that say what is wrong with plugins, and so have to hear of all of it."""
+"""Commands that report errors of plugins, and so load all of them."""
 
 
 def register(app: typer.Typer, word: str) -> None:

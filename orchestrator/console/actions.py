@@ -1,4 +1,4 @@
-"""What the keys of the console do."""
+"""Key actions of the console."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Acts(Shell):
     # --- views
 
     def action_help(self) -> None:
-        """What the view shows, and the keys that apply."""
+        """Show the view's help text and the keys that apply."""
         view = self.query_one(f"#{self.view}", View)
         told = []
         for a in keys.ACTIONS:
@@ -141,7 +141,7 @@ class Acts(Shell):
         self.window.zoom(factor, most)
         self.draw()
 
-    def action_whole(self) -> None:
+    def action_show_all(self) -> None:
         """Show all of it."""
         self.window.span_ps = max((data.duration_ps for data in self.shown.runs), default=1)
         self.window.cursor_ps = self.newest_ps
@@ -324,7 +324,7 @@ class Acts(Shell):
 
         self.push_screen(Ask("Open a run folder", "", "its path", wrong), go)
 
-    def action_beside(self) -> None:
+    def action_compare(self) -> None:
         """Choose a finished run for the second place."""
         runs = self.query_one(Runs)
         runs.look()
@@ -349,7 +349,7 @@ class Acts(Shell):
         self.push_screen(Choose("Which run beside this one?", options), chosen)
 
     def action_alone(self) -> None:
-        """One run again."""
+        """Show one run only."""
         if self.other is not None:
             self.other.close()
             self.other = None
@@ -462,7 +462,7 @@ class Acts(Shell):
         hint = f"{parameter.help}; {parameter.unit} {parameter.bounds}"
         self.push_screen(Ask(f"Change {parameter.key}", parameter.value, hint, wrong), take)
 
-    def action_again(self) -> None:
+    def action_rerun(self) -> None:
         """The plan of this run, with all that was changed in it, to Control."""
         if self.data is not None and self.data.resolved is not None:
             self.draft = Draft.from_plan(self.data.resolved.plan)

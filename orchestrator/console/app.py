@@ -1,4 +1,4 @@
-"""The textual application: one run on the screen, maybe another beside it, its views; a sweep."""
+"""Textual application of the console: views of one run or of two side by side, and of a sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines as braille dots on the cells of a terminal: two dots across and four down in each.
+"""Braille canvas: lines as dots in terminal cells, two dots across and four down in each.
 
 Whole arrays at a time, because a screen of 200x60 is drawn several times a second: a few
 milliseconds for eight lines, whatever the number of samples.
@@ -94,7 +94,7 @@ class Canvas:
         self._colours[free, column] = colour
 
     def sign(self, x: float, y: float, sign: str, colour: int) -> None:
-        """One character, over everything else."""
+        """Draw one character over everything else."""
         row = self.row(y)
         if row is None or not 0 <= x <= 1:
             return
@@ -119,7 +119,7 @@ class Canvas:
         return len(free) > 0
 
     def _dotted(self, row: int) -> np.ndarray:
-        """Which cells of a row have dots."""
+        """Mask of a row's cells that have dots."""
         dots = self._dots[row * DOWN : (row + 1) * DOWN]
         return np.asarray(dots.any(0).reshape(self.width, ACROSS).any(1))
 

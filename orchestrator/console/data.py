@@ -1,4 +1,4 @@
-"""One run as the console knows it: plan, samples, events, how far it is. No widget is known here.
+"""State of one run for the views: plan, samples, events, progress. Independent of widgets.
 
 Samples lie in memory that does not grow beyond a budget: when it is full, the older half keeps
 every second row. Counters lose nothing by that; a peak of the past may.
@@ -61,7 +61,7 @@ class RunData:
     # --- samples
 
     def describe(self, columns: Sequence[Column]) -> None:
-        """What the samples hold; other columns than before begin a new table."""
+        """Set the sampled columns; a changed set of columns begins a new table."""
         if list(columns) == list(self.columns):
             return
         self.columns = list(columns)
@@ -181,18 +181,18 @@ class RunData:
 
     @property
     def live(self) -> bool:
-        """Does the run go on, as far as we know?"""
+        """True while the run goes on, by the latest message."""
         return self.state is not None and self.state.stage in LIVE
 
     @property
     def now_ps(self) -> int:
-        """How far it is."""
+        """Time that the run has reached (ps)."""
         last = int(self.times[-1]) if self.rows else 0
         return max(last, self.state.now_ps if self.state else 0)
 
     @property
     def duration_ps(self) -> int:
-        """How long it lasts by its plan."""
+        """Duration of the run by its plan (ps)."""
         if self.plan is not None:
             return int(self.plan.duration)
         return self.state.duration_ps if self.state else max(self.now_ps, 1)

@@ -1,4 +1,4 @@
-"""What asks: yes or no, a value, a choice; and what helps."""
+"""Modal dialogs: confirmation, value input, selection, help."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from textual.widgets.selection_list import Selection
 
 
 class Confirm(ModalScreen[bool]):
-    """A question before something that cannot be undone; No has the focus."""
+    """Dialog that asks for confirmation of an irreversible action; No has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,n", "answer(False)", "No", id="dialog.no"),
@@ -49,7 +49,7 @@ class Confirm(ModalScreen[bool]):
 
 
 class Ask(ModalScreen[str | None]):
-    """A value, checked while the dialog is open. `check` says what is wrong with it, or None."""
+    """Dialog for a value, validated on Enter. `check` returns an error text, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="dialog.cancel")
@@ -83,7 +83,7 @@ class Ask(ModalScreen[str | None]):
 
 
 class Choose(ModalScreen[str | None]):
-    """One of several."""
+    """Dialog to select one item."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="dialog.cancel")
@@ -109,7 +109,7 @@ class Choose(ModalScreen[str | None]):
 
 
 class Pick(ModalScreen[list[str] | None]):
-    """Several of several."""
+    """Dialog to select several items."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="dialog.cancel"),
@@ -148,7 +148,7 @@ def reflowed(text: str) -> str:
 
 
 class Help(ModalScreen[None]):
-    """What a view shows and which keys there are."""
+    """Dialog with a view's help text and its keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark", "give_up", "Close", id="dialog.close")

@@ -1,4 +1,4 @@
-"""The field above a list: only lines that have all its words are shown."""
+"""Filter field above a list: only lines that contain all its words are shown."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Filter(Input):
 
     @property
     def words(self) -> list[str]:
-        """What lines are filtered by."""
+        """Words of the filter."""
         return self.value.lower().split()
 
     def passes(self, cells: Sequence[str]) -> bool:
-        """Whether a line has all the words."""
+        """Return whether a line contains all the words."""
         line = " ".join(cells).lower() if self.value else ""
         return all(word in line for word in self.words)
 

@@ -1,4 +1,4 @@
-"""Runs, sweeps and plans that can be opened: going on here, finished in a folder, shipped."""
+"""Catalogue of runs, sweeps and plans that can be opened: live, finished, shipped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def entries(base: Path) -> list[Entry]:
 
 
 def _here(base: Path) -> list[Entry]:
-    """What does not go on: the plan for a first run, or the runs that were just finished, first."""
+    """Entries that are not live: the plan for a first run, or the latest finished runs, first."""
     finished = _finished(base)
     return [*finished[:LATEST], *_plans(), *finished[LATEST:]]
 
@@ -97,21 +97,21 @@ def _plans() -> list[Entry]:
 
 @functools.lru_cache(maxsize=4 * MOST_RUNS)
 def _told_of_plan(path: Path, changed: int) -> tuple[str, str]:
-    """Duration and title; `changed` tells versions apart."""
+    """Duration and title of a plan; `changed` is a cache key of the file's version."""
     plan = composed(path, Registry.load())[1]
     return str(plan.get("duration", "")), str(plan.get("title", ""))
 
 
 @functools.lru_cache(maxsize=4 * MOST_RUNS)
 def _told_of_run(path: Path, changed: int) -> tuple[str, str]:
-    """Verdict, target and title of a result; `changed` tells versions apart."""
+    """Verdict, target and title of a result; `changed` is a cache key of the file's version."""
     result = json.loads(path.read_text(encoding="utf-8"))
     return str(result["verdict"]), f"on {result['target']}: {result['title']}"
 
 
 @functools.lru_cache(maxsize=4 * MOST_RUNS)
 def _told_of_sweep(path: Path, changed: int) -> str:
-    """What a sweep came to; `changed` tells versions apart."""
+    """Result of a sweep; `changed` is a cache key of the file's version."""
     result = json.loads(path.read_text(encoding="utf-8"))
     axes = ", ".join(axis["key"] for axis in result["axes"])
     return f"{result['points']} points over {axes}: {result['title']}"

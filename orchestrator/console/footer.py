@@ -1,4 +1,4 @@
-"""The line of the frequent keys at the bottom.
+"""Footer line with the most used keys.
 
 textual's own footer makes a widget for each key, and all of them anew whenever a view is changed;
 half the time between a key and the new view went into that. Here it is one line of text.
@@ -83,7 +83,7 @@ class Keys(Widget):
             self.refresh()
 
     def _places(self) -> list[tuple[int, Entry]]:
-        """Where each key that there is room for begins; that of the palette is at the right end."""
+        """Column and entry of each key that fits; the palette's entry is at the right end."""
         room, at = self.size.width, 0
         last = []
         if self._palette is not None:

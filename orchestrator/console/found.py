@@ -1,4 +1,4 @@
-"""Events that nobody announced: losses, pauses and feedback, found where counters begin to move."""
+"""Detection of unannounced events: times at which counters of losses, pauses, feedback start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ WORDS = {
 
 
 class Finder:
-    """Where each counter of losses, pauses and feedback begins to move after a quiet time.
+    """Detector of the times at which counters of losses, pauses and feedback start after a quiet
+    time.
 
     It looks at every row once, when it comes: what is thinned out later was seen before.
     """
@@ -90,7 +91,7 @@ def finder_of(data: RunData) -> Finder:
 
 
 def moments(data: RunData) -> list[Moment]:
-    """What the samples of a run show."""
+    """Events detected in the samples of a run."""
     return finder_of(data).moments
 
 

@@ -1,4 +1,4 @@
-"""Collects garbage while nobody waits.
+"""Garbage collector that runs only while the user is idle.
 
 A full collection takes some tens of milliseconds when a large plan is open. Python begins one
 whenever enough was made anew, which is mostly in the middle of drawing what a key has asked for.
@@ -13,14 +13,15 @@ QUIET_S = 1.0
 ENOUGH = 20_000
 """Objects that came and did not go by themselves, since the last collection."""
 TOO_MANY = 1_000_000
-"""With so many it is done even while somebody presses keys."""
+"""Threshold of allocations above which it collects even while the user presses keys."""
 
 
 class Collector:
     """Stands for Python's own collector between `begin` and `end`."""
 
     def begin(self) -> None:
-        """What there is by now, mostly what was imported, stays and is not looked at again."""
+        """Freeze the objects made so far, mostly by imports, and take over from Python's
+        collector."""
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -31,7 +32,7 @@ class Collector:
         gc.unfreeze()
 
     def look(self, quiet_s: float) -> None:
-        """Collect when it is time to; nobody has touched anything for `quiet_s`."""
+        """Collect when it is due; the user has been idle for `quiet_s` (s)."""
         made = gc.get_count()[0]
         if made > (ENOUGH if quiet_s >= QUIET_S else TOO_MANY):
             gc.collect()

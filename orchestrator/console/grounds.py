@@ -1,4 +1,4 @@
-"""Containers that draw their ground and nothing else: no border, no scroll bar.
+"""Lean containers: background only, without borders and scroll bars.
 
 textual draws a container line by line, and cuts each line wherever something on the screen begins,
 though children cover all of it: with containers in containers that is most of the work of changing
@@ -31,7 +31,7 @@ class Ground(Widget):
 
 
 class Page(Screen[Any], Ground):
-    """The screen below all dialogs. Which widget has the keys is said by whoever shows a view."""
+    """The screen below all dialogs. The code that shows a view sets the focus."""
 
     AUTO_FOCUS = ""
 

@@ -1,4 +1,4 @@
-"""The expectations of a run that goes on, as far as its samples allow."""
+"""Evaluation of a live run's expectations from the samples so far."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def phases_over(data: RunData) -> dict[str, tuple[int, int]]:
 
 
 def judge_so_far(data: RunData) -> Judged | None:
-    """What is known by now; None before the plan is known.
+    """Expectations judged on the samples so far; None before the plan is known.
 
     Latencies are not sampled, so that expectations of them wait for the end.
     """

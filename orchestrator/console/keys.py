@@ -1,4 +1,4 @@
-"""Every action of the console: its key, what it says, when it applies.
+"""Table of the console's actions: key, text, and the condition under which each applies.
 
 The table is the one source of the bindings, the footer, the palette and the help. `id` names a
 binding in the user's file of keys (see `keymap`).
@@ -52,7 +52,7 @@ ACTIONS = (
     Action("run.port", "p", "port", "Pause port", "Pause or resume a port", ("act",)),
     Action("run.pace", "P", "pace", "Pace", "How fast the run goes", ("pace",)),
     Action("run.save", "w", "save_plan", "Save as plan", "Save with all changes", ("plan",)),
-    Action("run.again", "a", "again", "Run again", "Take this run's plan to Control", ("plan",)),
+    Action("run.again", "a", "rerun", "Run again", "Take this run's plan to Control", ("plan",)),
     Action("time.freeze", "space", "freeze", "Freeze", "Freeze, follow or play", ("run",), TIMED),
     Action("time.back", "comma", "pan(-0.1)", "Earlier", "Move to earlier", ("run",)),
     Action("time.on", "full_stop", "pan(0.1)", "Later", "Move to later", ("run",)),
@@ -74,7 +74,7 @@ ACTIONS = (
     ),
     Action("time.in", "plus,equals_sign", "zoom(0.5)", "Zoom in", "Show less time", ("run",)),
     Action("time.out", "minus", "zoom(2)", "Zoom out", "Show more time", ("run",)),
-    Action("time.all", "0,home", "whole", "Whole run", "Show the whole run", ("run",)),
+    Action("time.all", "0,home", "show_all", "Whole run", "Show the whole run", ("run",)),
     Action("time.now", "f,end", "newest", "Now", "Go to the newest sample", ("run",)),
     Action(
         "time.faster", "right_square_bracket", "speed(1)", "Faster", "Play faster", ("finished",)
@@ -98,7 +98,7 @@ ACTIONS = (
     Action(
         "runs.beside",
         "v",
-        "beside",
+        "compare",
         "Beside",
         "Put a finished run beside this one",
         ("run",),

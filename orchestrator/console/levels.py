@@ -1,4 +1,4 @@
-"""What parameters are at a moment of a run: where it began, and what was changed by then."""
+"""Values of parameters at a time of a run: initial values and the changes up to that time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orchestrator.console.data import RunData
 
 
 def holder_of(data: RunData, kind: str, entity: str) -> str:
-    """What `uses` calls the place of a queue: switch.sink for its lane switch.sink/p3."""
+    """Key in `uses` of the plugin at a queue: switch.sink for its lane switch.sink/p3."""
     uses = data.resolved.uses[kind] if data.resolved else {}
     return entity if entity in uses else entity.rpartition("/")[0]
 
@@ -49,7 +49,7 @@ def lines_of(data: RunData, entity: str, at_ps: int) -> list[tuple[str, int]]:
 
 
 def is_held(data: RunData, way: str, at_ps: int) -> bool:
-    """Is the sender of a link direction held by PAUSE, or by a command?"""
+    """Return whether the sender of a link direction is paused, by PAUSE or by a command."""
     if not data.has(way, "paused_ps"):
         return False
     first, last = data.span(at_ps - 1, at_ps)
@@ -69,7 +69,7 @@ def paused_ports(data: RunData, at_ps: int) -> set[str]:
 
 
 def _standing(data: RunData, at_ps: int, begins: str, ends: str) -> set[str]:
-    """What the last step up to a moment has begun."""
+    """Entities whose last step up to a time is `begins`."""
     last = {
         m.entity: m.what for m in data.moments if m.time_ps <= at_ps and m.what in (begins, ends)
     }

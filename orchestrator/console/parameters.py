@@ -1,4 +1,4 @@
-"""The parameters of a plan as a person edits them: key, value, unit, bounds, can it change live."""
+"""Editable parameters of a plan: key, value, unit, bounds, live or not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchestrator.plan.params import describe_field
 
 @dataclass(frozen=True)
 class Parameter:
-    """One value of a plan. `live`: it can be changed while the run goes on."""
+    """Value of a plan. `live`: a running run accepts changes."""
 
     key: str
     value: str
@@ -128,5 +128,5 @@ def _text(value: Any) -> str:
 
 
 def _unit(unit: str) -> str:
-    """The unit as it is typed: times are kept in ps, and nobody writes them so."""
+    """The unit as it is typed: times are stored in ps and typed in other units."""
     return "s" if unit == "ps" else unit

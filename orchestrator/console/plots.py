@@ -1,4 +1,4 @@
-"""A plot over time for the terminal: lines, levels, a mark for now, axes with round numbers.
+"""Time plot for the terminal: lines, levels, a cursor, and axes with round numbers.
 
 It is drawn when its lines are asked for, once per change: what is hidden costs nothing.
 """
@@ -36,7 +36,7 @@ FAINT = len(COLOURS) - 1
 
 
 def styles_of(colours: Sequence[str], band: str) -> dict[int, Style]:
-    """What the numbers of a canvas look like; `band` is the ground of a band."""
+    """Styles of the numbers of a canvas; `band` is the background of a band."""
     numbered = {number: Style(color=colour) for number, colour in enumerate(colours)}
     styles = {PLAIN: Style.null()} | numbered
     ground = Style(bgcolor=band)
@@ -65,7 +65,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What a plot shows. `levels` are drawn across; the axis reaches at least to `least`.
+    """Content of a plot. `levels` are drawn across; the axis reaches at least to `least`.
 
     `robust`: a short spike does not squash the rest; it is cut, and said in the title. `bands` are
     named stretches of time (phases): begin and end in ps.
@@ -217,7 +217,7 @@ def _peak(content: Content, canvas: Canvas, reach: float) -> str:
 
 
 def _title(content: Content, unit: str, told: Sequence[str], width: int) -> str:
-    """The unit above its numbers; as much of the title and of what is told as there is room for."""
+    """The unit above its numbers; as much of the title and of the notes as there is room for."""
     short = content.title.partition(":")[0]
     titles = ["  ".join([title, *told]) for title in (content.title, short)] + [content.title]
     room = width - GUTTER - 1
@@ -226,7 +226,7 @@ def _title(content: Content, unit: str, told: Sequence[str], width: int) -> str:
 
 
 def _names(content: Content, width: int) -> list[tuple[str, int]]:
-    """Which letter is which line."""
+    """Legend: the letter of each line."""
     runs, left = [(" " * (GUTTER + 1), PLAIN)], width - GUTTER - 1
     for number, line in enumerate(content.lines):
         text = f"{LETTERS[number % len(LETTERS)]} {line.name}  "

@@ -1,4 +1,4 @@
-"""The run on the screen, maybe another beside it: taking in, drawing, what applies now."""
+"""Base of the console application: polling of sources, drawing, conditions of actions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Shell(App[None]):
         self._drawn: tuple[Any, ...] = ()
         self._drew = 0.0
         self._tabbed = self._still = ""
-        """What was last told of the views, and of what space does."""
+        """Texts of the tabs and of the space key that were last drawn."""
         self._judged: tuple[str, int] = ("", -1)
         self._was_live = False
         self._could: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Shell(App[None]):
 
     @property
     def shown(self) -> Shown:
-        """What the views draw."""
+        """Runs and time window that the views draw."""
         return Shown([s.data for s in (self.source, self.other) if s], self.window)
 
     @property
@@ -144,7 +144,7 @@ class Shell(App[None]):
             self.draw()
 
     def hear(self, answer: protocol.Reply) -> None:
-        """What a run has answered."""
+        """Handle the answer of a run to a request."""
         if isinstance(answer, protocol.Answer):
             self.steer.answered(answer)
 
@@ -174,14 +174,14 @@ class Shell(App[None]):
         begins.resume()
 
     async def on_event(self, event: Event) -> None:
-        """Note when somebody has touched a key or the mouse."""
+        """Note the time of the latest key or mouse event."""
         if isinstance(event, InputEvent):
             self._touched = self.clock()
             self._tick_seldom(False)
         await super().on_event(event)
 
     def _state(self) -> tuple[Any, ...]:
-        """What the screen depends on."""
+        """Values on which the screen depends."""
         window = self.window
         return (
             self.view,
@@ -311,7 +311,7 @@ class Shell(App[None]):
         self.action_show_view(keys.SWEEP)
 
     def desk(self) -> Desk:
-        """What Control is about."""
+        """Subject of the Control view: the live run, or the plan to be started."""
         possible = frozenset(
             a.action for a in keys.ACTIONS if self.check_action(a.action.partition("(")[0], ())
         )
@@ -340,7 +340,7 @@ class Shell(App[None]):
     # --- textual
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether an action applies now; the footer and the palette show only those."""
+        """Return whether an action applies now; the footer and the palette show only those."""
         entry = next((a for a in keys.ACTIONS if a.action.partition("(")[0] == action), None)
         if entry is None:
             return True
@@ -352,7 +352,7 @@ class Shell(App[None]):
         return self.get_key_display(Binding(own, "none", ""))
 
     def text_of(self, binding: Binding) -> str:
-        """What a key does in this view now; nothing when it does not stand in the footer."""
+        """Text of a key in this view now; empty when the footer omits it."""
         if binding.action == "take":
             return self.query_one(f"#{self.view}", View).enter
         entry = next((a for a in keys.ACTIONS if a.id == binding.id), None)
@@ -362,13 +362,13 @@ class Shell(App[None]):
 
     @property
     def _stills(self) -> str:
-        """What space does."""
+        """Text of the space key: freeze, follow, play or stop."""
         if self.data is not None and self.data.live:
             return "Freeze" if self.window.follow else "Follow"
         return "Stop playing" if self.window.playing else "Play"
 
     def holds(self, need: str) -> bool:
-        """One of the conditions of `keys.ACTIONS`."""
+        """Evaluate a condition of `keys.ACTIONS`."""
         data = self.data
         accepts = data.state.accepts if data is not None and data.live and data.state else ()
         match need:
@@ -397,7 +397,7 @@ class Shell(App[None]):
         return need in accepts
 
     def _can_look(self, need: str) -> bool:
-        """Whether the sweep has something else to be looked at."""
+        """Return whether the sweep has another column, axis pair or cut to show."""
         if self.sweep is None:
             return False
         data = self.sweep.data
@@ -427,7 +427,7 @@ class Shell(App[None]):
         self.refresh_bindings()
 
     def watch_started(self) -> None:
-        """Open the run that was started as soon as it can be watched; hear what it says."""
+        """Open the started run as soon as it can be watched; show its messages."""
         started = self.started
         if started is None:
             return

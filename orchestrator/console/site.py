@@ -1,4 +1,4 @@
-"""A controller as the console sees it: the runs that go on there, and runs that are started there.
+"""Connection to a controller: its live runs, and runs that the console submits to it.
 
 One thread keeps one connection. What is started there belongs to the controller: it goes on when
 the console is left.
@@ -104,7 +104,7 @@ class Site(threading.Thread):
 
 
 class AtController:
-    """A run that was started at a controller. Its number makes it safe to ask for it again."""
+    """Run submitted to a controller. Its number makes a repeated submission safe."""
 
     def __init__(self, site: Site, plan: Plan) -> None:
         self._site = site
@@ -118,7 +118,7 @@ class AtController:
         self._refused: str | None = None
 
     async def go_on(self, asker: Asker) -> bool:
-        """Submit it, hear how it goes; True when it is over."""
+        """Submit the run or poll its progress; True when it is over."""
         try:
             if not self._submitted:
                 await asker.ask("submit", self._asked, within_s=client.PATIENCE_S)
@@ -144,7 +144,7 @@ class AtController:
         return fresh
 
     def source(self) -> LiveSource | None:
-        """What watches it; None while it cannot be watched."""
+        """Live source of the run; None while it cannot be watched."""
         return self._site.source(self._number)
 
     def failure(self) -> str | None:
@@ -154,7 +154,7 @@ class AtController:
         return self.over.error if self.over is not None else None
 
     def ended(self) -> bool:
-        """Whether it is over, with or without a result."""
+        """Return whether the run is over, with or without a result."""
         return self.over is not None or self._refused is not None
 
     def kept(self) -> Path | None:

@@ -1,4 +1,4 @@
-"""The topology as text: nodes as boxes from sources to sinks, links between them as rows.
+"""Text drawing of the topology: a box per node, from sources to sinks, and a row per link.
 
 `layout` says what stands in which row and depends on the plan alone; `Seen` tells one row at a
 moment. So a large topology costs no more than what of it is on the screen.
@@ -37,7 +37,7 @@ class Row:
 
     node: str
     line: int | None
-    way: Direction | None = None
+    direction: Direction | None = None
     right: bool = True
     behind: str = ""
 
@@ -45,7 +45,7 @@ class Row:
 @dataclass
 class Way:
     """A link direction at a moment. `cnm`, `pauses`: messages per second on it; those to a NIC
-    with several links are told in its box, since it is not known over which of them they came."""
+    with several links are shown in its box, since the link of arrival is unknown."""
 
     share: float | None
     rate: float | None
@@ -119,7 +119,7 @@ class Seen:
         return levels.cut_links(*levels_at), levels.paused_ports(*levels_at)
 
     @functools.cached_property
-    def _told(self) -> dict[str, float]:
+    def _feedback_rates(self) -> dict[str, float]:
         """NIC -> feedback messages per second that come to it, whatever becomes of them."""
         found: dict[str, float] = {}
         for quantity in RECEIVED:
@@ -168,8 +168,8 @@ class Seen:
         """By how much a counter grows per second."""
         return self.data.rate(entity, quantity, self.at_ps, OVER_PS) or 0.0
 
-    def way(self, way: Direction) -> Way:
-        """How busy a link direction is, whether it is held or cut, what messages it carries."""
+    def link_state(self, way: Direction) -> Way:
+        """State of a link direction: utilisation, paused or cut, messages per second."""
         data, at_ps = self.data, self.at_ps
         sent = data.rate(way.entity, "bytes_out", at_ps, OVER_PS)
         line = data.value(way.entity, "rate", at_ps)
@@ -180,18 +180,18 @@ class Seen:
             rate=None if sent is None else 8 * sent,
             held=levels.is_held(data, way.entity, at_ps) or way.sender.entity in paused,
             cut=way.link in cut,
-            cnm=self._told.get(way.receiver.node, 0.0) if alone else 0.0,
+            cnm=self._feedback_rates.get(way.receiver.node, 0.0) if alone else 0.0,
             pauses=self._pauses.get(way.sender.entity, 0.0),
         )
 
     def inside(self, name: str) -> list[str]:
-        """What a box tells besides the name: limiters of a NIC, the fullest queue of a switch."""
+        """Texts of a box below its name: rate limiters of a NIC, the fullest queue of a switch."""
         data, node = self.data, self.data.plan.nodes[name]
         if isinstance(node, Nic):
             mine = data.plan.limiters().get(name, [])
             active = sum(bool(data.value(limiter, "active", self.at_ps)) for limiter in mine)
             told = [f"{active} of {len(mine)} limit" if mine else "nic"]
-            received = self._told.get(name, 0.0) if len(self._ports[name]) > 1 else 0.0
+            received = self._feedback_rates.get(name, 0.0) if len(self._ports[name]) > 1 else 0.0
             return [*told, f"✉ CNM {received:.0f}/s"] if received >= 1 else told
         if not isinstance(node, Switch):
             return [str(node.kind)]
@@ -200,7 +200,7 @@ class Seen:
         return ["switch", f"queue {words.amount(max(lengths, default=0), 'B')}"]
 
     def row(self, row: Row, width: int) -> list[Piece]:
-        """One row of the drawing, on a screen of `width` columns."""
+        """Row of the drawing, on a screen of `width` columns."""
         if row.line is None or row.line < 0:
             left, right = "└┘" if row.line is None else "┌┐"
             return [(left + "─" * (BOX - 2) + right, "bold")]
@@ -209,15 +209,15 @@ class Seen:
             told = "".join(self.inside(row.node)[row.line - 1 : row.line])
         label = f" {told[: BOX - 4]:<{BOX - 3}}"
         pieces = [("│", "bold"), (label, "bold" if row.line == 0 else ""), ("│", "bold")]
-        if row.way is not None:
+        if row.direction is not None:
             room = max(width - 2 * BOX - 4, LEAST_LINK)
-            pieces.append(_arrow(self.way(row.way), room, right=row.right))
+            pieces.append(_arrow(self.link_state(row.direction), room, right=row.right))
             pieces.append((f" {row.behind}", "bold" if row.right else "dim"))
         return pieces
 
 
 def _arrow(way: Way, room: int, *, right: bool) -> Piece:
-    """One direction: busy, held, cut; messages on it."""
+    """Text of one link direction: utilisation, paused, cut, messages."""
     notes = []
     if way.cut:
         notes.append("╳ CUT")

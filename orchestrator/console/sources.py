@@ -1,4 +1,4 @@
-"""Where a run comes from: its live feed, or its folder. Each fills a `RunData` when polled."""
+"""Sources of a run's data: a live feed or a run folder. Each fills a `RunData` when polled."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class LiveSource:
 
 
 def take_in(data: RunData, message: Any) -> None:
-    """One message of the feed; what a run says may be others' words, as a program's are."""
+    """Apply one message of the feed; its texts may be untrusted, such as a program's output."""
     data.version += 1
     if isinstance(message, protocol.Described):
         try:
@@ -143,7 +143,7 @@ def load(folder: Path) -> RunData:
 
 
 def _row(row: dict[str, Any]) -> protocol.Row:
-    """One expectation; what one seed does not judge has no `met`."""
+    """Table row of an expectation; without `met` where one seed cannot judge it."""
     open_ = {"met": None} if row.get("of_seeds") else {}
     return protocol.Row.model_validate(row | open_)
 

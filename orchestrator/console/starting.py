@@ -1,4 +1,4 @@
-"""Starts runs from the console: `tailback run` as a process of its own, which outlives the console.
+"""Launcher of runs: `tailback run` as a process of its own, which outlives the console.
 
 What it says goes to a file that the console reads along.
 """
@@ -65,19 +65,19 @@ class Draft:
 
 
 class Begun(Protocol):
-    """A run that the console has started, here or at a controller."""
+    """Run started by the console, here or at a controller."""
 
     def said(self) -> list[str]:
         """New lines of what it says."""
 
     def source(self) -> LiveSource | None:
-        """What watches it; None while it cannot be watched."""
+        """Live source of the run; None while it cannot be watched."""
 
     def failure(self) -> str | None:
         """Why it ended, or did not begin, without a result; None when neither is so."""
 
     def ended(self) -> bool:
-        """Whether it is over, with or without a result."""
+        """Return whether the run is over, with or without a result."""
 
     def kept(self) -> Path | None:
         """The run folder, once it is over and lies here."""
@@ -90,7 +90,7 @@ class Begun(Protocol):
 
 
 class Started:
-    """A run that was started here; `close` removes its files, not the run."""
+    """Run started on this machine; `close` removes its files, not the run."""
 
     def __init__(self, draft: Draft, out: Path) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="tailback-console-")
@@ -116,7 +116,7 @@ class Started:
             )
 
     def source(self) -> LiveSource | None:
-        """What watches it; None while it cannot be watched."""
+        """Live source of the run; None while it cannot be watched."""
         note = next((n for n in places.runs() if n.process == self.process.pid), None)
         return LiveSource(note.address, note.run, note.plan) if note is not None else None
 
@@ -128,7 +128,7 @@ class Started:
         return last[-1] if last else f"exit code {self.process.returncode}"
 
     def ended(self) -> bool:
-        """Whether it is over, with or without a result."""
+        """Return whether the run is over, with or without a result."""
         return self.process.poll() is not None
 
     def kept(self) -> Path | None:

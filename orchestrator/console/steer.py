@@ -1,4 +1,4 @@
-"""What the console asks of a run that goes on: one request per action, its answer as a notice."""
+"""Live control of a run: one request per action, and its answer as a notification."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from orchestrator.live.changes import in_one_line, with_step
 
 
 class Steered(Protocol):
-    """What the live actions need of the screen that they are on."""
+    """Screen that the live actions act on."""
 
     @property
     def source(self) -> Source | None:
-        """Where its run comes from."""
+        """Source of the screen's run."""
 
     @property
     def data(self) -> RunData | None:
@@ -50,7 +50,7 @@ class Steer:
         """Request -> what was asked, in words."""
 
     def ask(self, request: protocol.Request, what: str) -> None:
-        """Send a request; its answer is told when it comes."""
+        """Send a request; a notification shows its answer."""
         number = self.app.source.ask(request) if self.app.source else None
         if number is not None:
             self._open[number] = what
@@ -191,7 +191,7 @@ def pace_of(text: str) -> float | None:
 
 
 def pace_wrong(text: str) -> str | None:
-    """What is wrong with a pace."""
+    """Error text of an invalid pace."""
     try:
         pace_of(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The timeline of a run as three lines: a bar with a mark for now, its phases, its steps."""
+"""Timeline of a run in three lines: progress bar with a cursor, phases, steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchestrator.console.data import RunData
 
 
 def draw(data: RunData, cursor_ps: int, width: int) -> Text:
-    """How far it is, which phases there are and what happens when."""
+    """Text of the timeline: progress, phases, and the times of steps."""
     duration = max(data.duration_ps, data.now_ps, 1)
 
     def cell(ps: int) -> int:

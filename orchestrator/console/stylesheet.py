@@ -20,7 +20,7 @@ Table { height: 1fr; min-height: 3; }
 .wide #left { margin-right: 2; }
 #reasons { height: auto; max-height: 5; }
 #swept { height: 2; }
-#told { height: auto; max-height: 9; }
+#points { height: auto; max-height: 9; }
 #drawings { height: 1fr; }
 #sides { height: 1fr; }
 .side { width: 1fr; height: 1fr; }

@@ -1,4 +1,4 @@
-"""A sweep of one parameter as it is known so far: the mean along it, with its interval."""
+"""Curve of a one-parameter sweep: the mean at each point, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _known(data: SweepData, column: str) -> list[tuple[Value, Number]]:
 
 
 def axis_share(data: SweepData, value: Value) -> float:
-    """Where a value lies along the first axis, 0 to 1; words and lists at equal distances."""
+    """Position of a value along the first axis, 0 to 1; words and lists at equal distances."""
     axis = data.axes[0]
     if axis.values:
         return (axis.values.index(value) + 0.5) / len(axis.values)

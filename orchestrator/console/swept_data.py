@@ -1,4 +1,4 @@
-"""One sweep as the console knows it: its axes, what its places came to so far, what went wrong."""
+"""State of one sweep for the views: axes, results of points so far, refused points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Number = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class Way:
-    """An axis: the values that it has, in order, or the ends of a range that it has values of."""
+    """Axis of a sweep: the list of its values, or the ends of a range."""
 
     key: str
     unit: str
@@ -46,13 +46,13 @@ class Way:
         return min(max(int(self.share(float(value)) * count), 0), count - 1)
 
     def slots(self, room: int, places: int) -> int:
-        """How many slots there are, where there is room for so many; of a range as many as so many
-        places fill, if they lie about evenly."""
+        """Number of slots, `room` at most; of a range, as many as that number of points fills when
+        they are spread about evenly."""
         wanted = len(self.values) or max(int(FILLED * math.sqrt(places)), FEWEST_SLOTS)
         return max(min(wanted, room), 1)
 
     def share(self, value: float) -> float:
-        """Where a number lies between the ends, 0 to 1."""
+        """Position of a number between the ends, 0 to 1."""
         low, high = self.ends
         if self.is_log and low > 0:
             low, high, value = math.log(low), math.log(high), math.log(value)
@@ -78,7 +78,7 @@ class Way:
 
 @dataclass
 class Place:
-    """Where it lies, and what its seeds came to: numbers of each, or their mean alone."""
+    """Parameter point of a sweep: its values, and the results of its seeds or their mean alone."""
 
     values: tuple[Value, ...]
     seeds: dict[int, tuple[str, list[float | None]]] = field(default_factory=dict)
@@ -115,12 +115,12 @@ class SweepData:
 
     @property
     def columns(self) -> list[str]:
-        """What can be drawn."""
+        """Columns that can be drawn."""
         return list(self.units)
 
     @property
     def is_grid(self) -> bool:
-        """Whether places are all combinations of the values that axes have."""
+        """True when the points are all combinations of the axes' values."""
         return self.design == "grid"
 
     def number(self, place: Place, column: str) -> Number | None:
@@ -133,7 +133,7 @@ class SweepData:
         return None if mean is None else (mean, half)
 
     def verdicts(self) -> Counter[str]:
-        """How many points came to which."""
+        """Number of points by verdict."""
         return Counter(v for place in self.places.values() for v, _ in place.seeds.values())
 
     def failed(self) -> Iterator[tuple[Place, int, str]]:
@@ -150,11 +150,11 @@ class SweepData:
 
 
 def _at(row: list[float | None], place: int) -> float | None:
-    return row[place] if place < len(row) else None  # a column that was told of later
+    return row[place] if place < len(row) else None  # a column that was announced later
 
 
 def begun(head: dict[str, Any]) -> SweepData:
-    """What the first line of a journal tells."""
+    """New sweep from the first line of a journal."""
     told = plain_tree(head)
     edge = told["edge"]
     return SweepData(

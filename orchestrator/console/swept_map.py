@@ -1,4 +1,4 @@
-"""A sweep as it is known so far, for the terminal: a map over two of its axes, in rows of pieces.
+"""Map of a sweep for the terminal: the results over two of its axes, in rows of pieces.
 
 What a place came to is written in its cell where there is room, and a bar or block below tells it
 at a glance. Where the sweep looks for an edge, ▲ is a place above it, ? one whose interval holds
@@ -31,7 +31,7 @@ SPARE = 4
 
 @dataclass(frozen=True)
 class Look:
-    """What is looked at: a column, two axes, and which value the other ones have."""
+    """Selection of the map: a column, two axes, and the value of each other axis."""
 
     column: int = 0
     turn: int = 0
@@ -55,7 +55,7 @@ def cuts(data: SweepData, look: Look) -> list[dict[int, Value]]:
 
 @dataclass
 class Grid:
-    """What lies in which cell: the means of its places."""
+    """Cells of the map: the means of their points."""
 
     x: Way
     y: Way
@@ -98,7 +98,7 @@ def column_of(data: SweepData, look: Look) -> str:
 
 
 def title(data: SweepData, look: Look) -> str:
-    """What is drawn: the column, and the values that other axes have."""
+    """Title of the map: the column, and the values of the other axes."""
     text = column_of(data, look) or "nothing is measured yet"
     if len(data.axes) < 2:
         return text
@@ -142,7 +142,7 @@ def drawn_map(data: SweepData, look: Look, width: int, height: int) -> Rows:
 
 
 def look_at_edge(data: SweepData, look: Look) -> bool:
-    """Whether the column that is drawn is that of the edge: the first one."""
+    """Return whether the selected column is that of the edge: the first one."""
     return data.edge is not None and bool(data.units) and look.column % len(data.units) == 0
 
 
@@ -191,7 +191,7 @@ class Painter:
         return ABOVE if mean > self.edge else BELOW
 
     def legend(self) -> str:
-        """What the signs mean."""
+        """Meaning of the signs."""
         ends = [quantity(value, self.unit) for value in (self.low, self.high)]
         told = [f"{LEVELS[0]} {ends[0]} … {LEVELS[-1]} {ends[1]}"]
         told += [f"{WAITS} not yet"] if self.full else []

@@ -1,4 +1,4 @@
-"""Where a sweep comes from: the journal of one that goes on, or the folder of a finished one."""
+"""Sources of a sweep's data: the journal of a running sweep or the folder of a finished one."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SweepFolder:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether a folder is that of a sweep."""
+    """Return whether a folder is that of a sweep."""
     return (folder / RESULT).is_file() and not folder.name.startswith(".")
 
 

@@ -1,4 +1,4 @@
-"""A table of text in which a row is chosen by key, mouse or wheel.
+"""Text table whose rows are selected by key, mouse or wheel.
 
 textual's own table draws every cell by itself, each through rich: a screen of it takes 100 ms of a
 slow processor, and a console that changes views is seen to wait. Here a row is one piece of text.
@@ -176,7 +176,7 @@ class Table(ScrollView, can_focus=True):
         self.move_cursor(self._cursor + rows)
 
     def action_page(self, pages: int) -> None:
-        """What is seen, up or down."""
+        """Move by a page up or down."""
         self.move_cursor(self._cursor + pages * self._page)
 
     def action_go(self, row: int) -> None:

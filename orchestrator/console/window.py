@@ -1,4 +1,4 @@
-"""Which stretch of a run is shown, and how it moves: following, frozen, played."""
+"""Time window of the plots: following, frozen or played."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 @dataclass
 class Window:
-    """`cursor_ps` is the moment whose values are told, at the right end of the plots.
+    """`cursor_ps` is the time whose values are shown, at the right end of the plots.
 
     `follow`: the cursor goes with the newest sample. `playing`: it moves by itself, `speed` seconds
     of the run per second.

@@ -1,4 +1,4 @@
-"""Numbers, bars and states in words and signs that need no colour."""
+"""Text formatting of numbers, bars and states without depending on colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaves the processor to the data path of a run of this machine.
+"""CPU throttle of the console while a data path runs on this machine.
 
 Its threads spin on their cores, so that whatever the console uses on a machine without a core to
 spare is taken from them: with the horizon of the run's clock as short as it is, each second of the
@@ -18,16 +18,16 @@ NICE = 5
 """A third of the ordinary weight: 3 % of a core that a data path at -10 has taken."""
 AUTOGROUP = Path("/proc/self/autogroup")
 DRAW_S, MOST_DRAW_S = 1.0, 3.0
-"""Between two drawings that nobody asked for: at least, and at most however much work one is."""
+"""Bounds of the time between two drawings without user input (s)."""
 REST = 100.0
 """Seconds of rest for each second of the processor that went into the console."""
 TICK_S = 0.5
-"""Between two looks for news when nobody has touched a key or the mouse for QUIET_S."""
+"""Polling interval when no key or mouse event came for QUIET_S (s)."""
 QUIET_S = 3.0
 
 
 class Yielding:
-    """See the module. `look` is told whether a data path is at work here."""
+    """See the module. `look` takes whether a data path runs on this machine."""
 
     def __init__(self, autogroup: Path = AUTOGROUP) -> None:
         self._autogroup = autogroup

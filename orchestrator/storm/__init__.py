@@ -1,1 +1,1 @@
-"""Ports that say PAUSE or PFC again in time, so that what they hold is never let go by chance."""
+"""PAUSE and PFC storm generator: sends refreshes in time, so that the neighbour stays paused."""

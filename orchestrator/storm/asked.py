@@ -1,4 +1,4 @@
-"""What is asked of a storm, checked before anything is opened."""
+"""Options of a storm, validated before any interface is opened."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRIORITIES = range(8)
 
 @dataclass(frozen=True)
 class Pattern:
-    """Held for `on_ns`, free for `off_ns`, again and again."""
+    """On-off pattern: pause for `on_ns`, then leave free for `off_ns`."""
 
     on_ns: int
     off_ns: int
@@ -27,7 +27,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Asked:
-    """A storm of named interfaces. `priorities` None: 802.3x PAUSE of the whole link."""
+    """Options of a storm on named interfaces. `priorities` None: 802.3x PAUSE of the whole link."""
 
     interfaces: tuple[str, ...]
     seconds: float

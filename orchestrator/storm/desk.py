@@ -1,4 +1,4 @@
-"""All that the loop of a storm works on, as arrays."""
+"""Arrays that the send loop of a storm works on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MSGHDR_WORDS = 7
 
 
 class Desk(NamedTuple):
-    """A storm of n holds; every address in it points into arrays that it holds."""
+    """State of a storm of n holds; every address in it points into arrays that it owns."""
 
     holds: np.ndarray  # HOLD[n]
     octets: np.ndarray  # uint8[n, 2, 60]
@@ -28,12 +28,12 @@ class Desk(NamedTuple):
     timespec: np.ndarray  # int64[2]
     header: np.ndarray  # int64[7]: struct msghdr
     vector: np.ndarray  # int64[2]: struct iovec
-    told: np.ndarray  # int64[16]: control messages
+    ancillary: np.ndarray  # int64[16]: control messages
     echoed: np.ndarray  # uint8[64]: the frame that a stamp is of
 
 
 class Planned(NamedTuple):
-    """One hold that is to be kept. Times in ns; `on_ns` 0: without an end."""
+    """Hold to be kept. Times in ns; `on_ns` 0: without an end."""
 
     socket: int
     octets: np.ndarray
@@ -44,15 +44,15 @@ class Planned(NamedTuple):
 
 
 def lay_out(planned: Sequence[Planned], *, stamps: bool, nap_ns: int = 0) -> Desk:
-    """A desk for these holds; `start` it before use."""
+    """New state for these holds; `start` it before use."""
     holds = np.zeros(len(planned), HOLD)
     for row, one in enumerate(planned):
         for name in ("socket", "hold_ns", "margin_ns", "on_ns", "off_ns"):
             holds[row][name] = getattr(one, name)
     header, vector = np.zeros(MSGHDR_WORDS, np.int64), np.zeros(2, np.int64)
-    told, echoed = np.zeros(loop.CONTROL_OCTETS // 8, np.int64), np.zeros(64, np.uint8)
+    ancillary, echoed = np.zeros(loop.CONTROL_OCTETS // 8, np.int64), np.zeros(64, np.uint8)
     vector[:] = echoed.ctypes.data, echoed.size
-    header[2], header[3], header[4] = vector.ctypes.data, 1, told.ctypes.data
+    header[2], header[3], header[4] = vector.ctypes.data, 1, ancillary.ctypes.data
     control = np.zeros(loop.WORDS, np.int64)
     control[loop.STAMPS], control[loop.NAP_NS] = int(stamps), nap_ns
     return Desk(
@@ -66,7 +66,7 @@ def lay_out(planned: Sequence[Planned], *, stamps: bool, nap_ns: int = 0) -> Des
         np.zeros(2, np.int64),
         header,
         vector,
-        told,
+        ancillary,
         echoed,
     )
 

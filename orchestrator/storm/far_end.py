@@ -1,6 +1,6 @@
-"""The other end of a cable, where it is an interface of this machine: what PAUSE and PFC came.
+"""Observer at the far end of a cable: counts received PAUSE and PFC frames on a local interface.
 
-A packet socket that hears MAC control frames alone, into a ring that the kernel fills and stamps
+A packet socket that receives MAC control frames alone, into a ring that the kernel fills and stamps
 (TPACKET_V2) and that is emptied now and then. Many NICs keep these frames to themselves; a veth, a
 tap on the link or a switch's port under Linux shows them.
 """
@@ -38,7 +38,8 @@ SLOTS = 1 << 15
 
 
 class FarEnd:
-    """What comes to an interface from a sender's address. Make it before the storm begins.
+    """Receiver of MAC control frames on an interface from one sender. Make it before the storm
+    begins.
 
     `row` and `hold_ns` are those of the hold; `notes` is where lapses are written down.
     """

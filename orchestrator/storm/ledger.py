@@ -1,12 +1,12 @@
-"""What one observer of a storm has seen: for how long a port was held, and where it lapsed.
+"""Accounting of one observer of a storm: how long a port was paused, and its lapses.
 
-A frame with quanta holds the port that hears it until they have run, from the end of the frame on
+A frame with quanta pauses the receiving port until they expire, from the end of the frame on
 the wire; the next one has to be there by then. What comes later leaves a lapse, in which the port
 may send. All frames of a storm are as long, so that their own time on the wire cancels out.
 
 An observer that knows the instant of a frame gives it twice; one that knows only between which two
 instants it left gives both, and the hold counts from the first to the second of the next frame:
-then no lapse is missed, and one may be told that was none.
+then no lapse is missed, and one may be reported that was none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The loop of a storm: sends what is due, and reads the kernel's stamps of what it sent meanwhile.
+"""Send loop of a storm: sends due frames and reads the kernel's transmit timestamps.
 
 Compiled and off the GIL. Nothing but holds is on its sockets, so no data is ever in the way here;
 what lies before a frame in the NIC itself shows in the kernel's stamps and at the far end.
@@ -63,9 +63,9 @@ def read_stamp(desk, row):  # type: ignore[no-untyped-def]
     got = recvmsg(desk.holds[row]["socket"], desk.header.ctypes.data, MSG_DONTWAIT | MSG_ERRQUEUE)
     if got < 0:
         return False
-    if desk.told[1] != STAMP_KIND or got < QUANTA_TO:
+    if desk.ancillary[1] != STAMP_KIND or got < QUANTA_TO:
         return True
-    at = desk.told[2] * 1_000_000_000 + desk.told[3]
+    at = desk.ancillary[2] * 1_000_000_000 + desk.ancillary[3]
     holds = 0
     plain = desk.echoed[15] == 1 and desk.echoed[14] == 0
     begins = QUANTA_FROM if plain else VECTOR_TO

@@ -1,4 +1,4 @@
-"""The two frames of a hold: the one that holds, and the one that lets go."""
+"""The two frames of a hold: PAUSE or PFC with quanta, and the same with quanta 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interfaces of a storm: named by the user, checked, claimed, opened; none of them is changed.
+"""Interfaces of a storm: named by the user, checked, claimed, opened; their settings stay.
 
 So there is nothing to put back, whatever becomes of this process; a port that was held goes on when
 the quanta of the last frame have run.
@@ -79,7 +79,7 @@ def _checked(name: str, asked: Asked) -> int:
     if not flags & ethtool.UP:
         raise _unfit(name, f"it is down; `ip link set {name} up` brings it up")
     if not flags & ethtool.RUNNING:
-        raise _unfit(name, "it has no carrier: nobody is at the other end of its cable")
+        raise _unfit(name, "it has no carrier: no device is at the other end of its cable")
     if asked.rate_bps is not None:
         return asked.rate_bps
     speed = ethtool.speed_mbps(name)

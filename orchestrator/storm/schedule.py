@@ -1,4 +1,4 @@
-"""When the next frame of a hold is to leave, and which of several goes first.
+"""Earliest-deadline-first schedule of a storm's frames.
 
 A hold has a deadline, the instant at which the quanta of its last frame have run. It is due a
 margin before that: whoever is late by less than the margin leaves no lapse. Of all that are due the
@@ -56,7 +56,7 @@ def most_urgent(holds, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def next_due(holds):  # type: ignore[no-untyped-def]
-    """When the first one is due (ns)."""
+    """Due time of the earliest hold (ns)."""
     soonest = NEVER
     for row in range(holds.size):
         soonest = min(soonest, holds[row]["due_ns"])
@@ -65,7 +65,7 @@ def next_due(holds):  # type: ignore[no-untyped-def]
 
 @compiled
 def lets_go(holds, row, now):  # type: ignore[no-untyped-def]
-    """Whether what is due of a hold is its end."""
+    """Return whether the next frame of a hold releases the port."""
     return holds[row]["holding"] != 0 and now >= holds[row]["until_ns"]
 
 

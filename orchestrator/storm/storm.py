@@ -1,4 +1,4 @@
-"""One storm, from the rehearsal to what came of it."""
+"""Runner of a storm: rehearsal, send thread, observers, outcome."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SETTLE_S = 0.02
 
 @dataclass
 class Outcome:
-    """What a storm came to."""
+    """Result of a storm."""
 
     asked: Asked
     ports: list[Port]
@@ -66,14 +66,14 @@ def planned_of(
 
 
 def desk_of(planned: Sequence[Planned], *, stamps: bool = True) -> Desk:
-    """A desk whose loop sleeps where its frames leave it the time."""
+    """State whose loop sleeps where its frames leave it the time."""
     desk = lay_out(planned, stamps=stamps)
     desk.control[loop.NAP_NS] = NAP_NS if naps(desk) else 0
     return desk
 
 
 def rehearse(asked: Asked, ports: Sequence[Port], seconds: float = REHEARSAL_S) -> int:
-    """How late the loop is here when it sends nothing (ns, 99.9th percentile); compiles it, too."""
+    """Measure the loop's lateness without sending (ns, 99.9th percentile), and compile it."""
     planned = planned_of(asked, ports, 0, sends=False)
     for each in (0.0, seconds):  # the first one compiles
         desk = desk_of(planned, stamps=False)
@@ -87,8 +87,8 @@ def rehearse(asked: Asked, ports: Sequence[Port], seconds: float = REHEARSAL_S) 
 
 
 def storm(asked: Asked, ports: list[Port], progress: Report) -> Outcome:
-    """Storm open ports until it is over or interrupted; all of them are let go then."""
-    planned_of(asked, ports, 0)  # what cannot be is told before anything is compiled
+    """Run a storm on open ports until it ends or is interrupted; release all ports then."""
+    planned_of(asked, ports, 0)  # impossible options are refused before anything is compiled
     progress(Progress("rehearsing", 0.0, "how late this machine is"))
     late = rehearse(asked, ports)
     desk = desk_of(planned_of(asked, ports, late))

@@ -1,4 +1,4 @@
-"""The thread of a storm, and what it takes of its core.
+"""Send thread of a storm, and its scheduling class.
 
 A thread that sleeps between its frames may have the scheduler's real-time class: it is put on a
 core at once, whoever spins there. One that spins may not, for the kernel takes a real-time spinner
@@ -24,7 +24,7 @@ NAP_NS = 5_000
 
 
 def naps(desk: Desk) -> bool:
-    """Whether the frames of a storm leave a quarter of a core."""
+    """Return whether the frames of a storm leave a quarter of a core."""
     each = desk.holds["hold_ns"] - desk.holds["margin_ns"]
     return bool((times.FRAME_NS / each).sum() <= times.BUSY[0] / times.BUSY[1] + 0.01)
 
@@ -57,7 +57,7 @@ class StormThread(threading.Thread):
 
 
 def _elevated(*, sleeps: bool) -> str:
-    """Raise this thread as far as it may be; what came of it."""
+    """Raise this thread's scheduling class as far as permitted; describe the result."""
     steps: list[tuple[str, Callable[[], None]]] = [
         ("nice -10", lambda: os.setpriority(os.PRIO_PROCESS, 0, realtime.NICE))
     ]

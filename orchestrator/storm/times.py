@@ -1,4 +1,4 @@
-"""How long quanta hold a port, and how long before their end the next frame is to leave."""
+"""Duration of PAUSE quanta, and the margin before their end at which the next frame is sent."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ LEAST_PART = 8
 FRAME_NS = 2_500
 """What a frame takes of a core, with its stamp: 2.0 us on that of docs/storm.md, and some."""
 BUSY = 3, 4
-"""Of a core, at the most: what sleeps the rest may have the scheduler's real-time class."""
+"""Of a core, at the most: a thread that sleeps the rest may have the real-time scheduling class."""
 LATENESSES = 4
 """Times the measured lateness (99.9th percentile): the margin where that is more."""
 
 
 def hold_ns(quanta: int, rate_bps: int) -> int:
-    """For how long quanta of 512 bit times hold a port of a rate, rounded down (ns)."""
+    """Duration for which quanta of 512 bit times pause a port of a rate, rounded down (ns)."""
     return int(quanta_time(quanta, rate_bps)) // PS_PER_NS
 
 
 def wire_ns(rate_bps: int) -> int:
-    """How long one frame takes on the wire, rounded up (ns)."""
+    """Time of one frame on the wire, rounded up (ns)."""
     return -(-int(wire_time(WIRE_OCTETS, rate_bps)) // PS_PER_NS)
 
 

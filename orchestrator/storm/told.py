@@ -1,4 +1,4 @@
-"""What is told of a storm: as JSON, and whether it was gapless."""
+"""Report of a storm: JSON table and verdict (gapless, lapsed, unproven)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from orchestrator.storm.storm import Outcome, lapse_times
 NS = 1e9
 PS = 1e12
 MOST_TOLD = 100
-"""Lapses that are told one by one."""
+"""Most lapses in the list."""
 GAPLESS, LAPSED, UNPROVEN = "gapless", "lapsed", "unproven"
 
 
 def of_observer(ledger: np.void) -> dict[str, Any]:
-    """What one observer saw of one port."""
+    """Table of one observer of one port."""
     span, worst = int(ledger["span_ns"]), int(ledger["worst_ns"])
     return {
         "frames": int(ledger["frames"]),
@@ -32,7 +32,7 @@ def of_observer(ledger: np.void) -> dict[str, Any]:
 
 
 def of_port(outcome: Outcome, row: int) -> dict[str, Any]:
-    """One port, by every observer that there is."""
+    """Table of one port with all its observers."""
     port, hold = outcome.ports[row], outcome.desk.holds[row]
     far = outcome.far_ends[row] if outcome.far_ends else None
     return {
@@ -53,7 +53,7 @@ def of_port(outcome: Outcome, row: int) -> dict[str, Any]:
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
-    """All of it. Times in seconds, rates in bit/s."""
+    """Table of the storm. Times in seconds, rates in bit/s."""
     asked, ports = outcome.asked, [of_port(outcome, row) for row in range(len(outcome.ports))]
     late = outcome.desk.lateness
     shares = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999, "max": 1.0}

@@ -1,1 +1,1 @@
-"""Where the nodes of a plan live: one module per target."""
+"""Targets on which the nodes of a plan run: one module per target."""

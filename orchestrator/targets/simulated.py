@@ -1,4 +1,4 @@
-"""Target `simulated`: discrete events over the node core, no privileges, the same for a seed.
+"""Target `simulated`: discrete events over the node core, no privileges, deterministic per seed.
 
 On one core a run can be watched and changed; on several (`orchestrator.targets.parallel`) it gives
 the same samples and captures, and shows its progress alone.
@@ -42,7 +42,7 @@ class Simulated(Target):
     }
 
     def probe(self) -> Refused | None:
-        """It runs everywhere."""
+        """Return None: the simulator runs everywhere."""
         return None
 
     def run(
@@ -57,12 +57,12 @@ class Simulated(Target):
         return _on_one(lambda: assemble(resolved, spare=spare), session, progress)
 
     def run_again(self, resolved: ResolvedPlan, progress: Report, again: Again) -> Recording:
-        """The same, unwatched, of a plan that is run with many seeds: in arrays that are there."""
+        """Simulate a plan that is run with many seeds, in reused arrays and without live feed."""
         return _on_one(lambda: again.world(resolved), None, progress)
 
 
 def _reporting(duration: int, progress: Report) -> Callable[[int], None]:
-    """What is told the time that a run has reached."""
+    """Callback that reports the time that a run has reached."""
 
     def report(now: int) -> None:
         detail = moment(now / 1e12, duration / 1e12)
@@ -97,7 +97,7 @@ def _on_one(
         [(assembly, list(plan.nodes))],
         cpu_s=time.process_time() - cpu,
         wall_s=time.perf_counter() - wall,
-        given_up=session is None,  # who watches still reads what the world has sampled
+        given_up=session is None,  # a watcher still reads the world's samples
     )
 
 

@@ -1,1 +1,1 @@
-"""What every command prints and how it ends: figures with units, tables, progress, exit codes."""
+"""Terminal output shared by all commands: figures with units, tables, progress, exit codes."""

@@ -1,4 +1,4 @@
-"""Exit codes, and how an error becomes one sentence on stderr and one of them."""
+"""Exit codes, and the mapping of errors to one sentence on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STDOUT = "standard output"
 """The file that errors of its own name; those of a library's file often name none."""
 TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 MOST_LINES = 100
-"""Of one message; nobody reads more mistakes at once."""
+"""Most lines of one message."""
 
 CODES_HELP = (
     "Exit codes: 0 all expectations met, or none in the plan, 1 some missed, 2 bad input or "
@@ -87,13 +87,13 @@ def stopped_by(stop: BaseException) -> int:
 
 
 def say(text: str) -> None:
-    """One message for the person, on stderr; not worth dying for when stderr is closed."""
+    """Print one message on stderr; a closed stderr is ignored."""
     with contextlib.suppress(OSError):
         print(f"tailback: {plain(text)}", file=sys.stderr, flush=True)
 
 
 class _Stdout(io.FileIO):
-    """The file behind stdout, whose errors say that they are about it."""
+    """File behind stdout, whose errors name it."""
 
     def write(self, octets: Any, /) -> int:
         """Write what was printed. Raises OSError with a name."""
@@ -190,12 +190,12 @@ def _limit(error: BaseException) -> str | None:
 
 
 def _about(error: BaseException) -> str:
-    """What an error of ours says it is about."""
+    """Subject of a TailbackError: the text before its first colon."""
     return str(error).partition(": ")[0] if isinstance(error, TailbackError) else "a file"
 
 
 def _allowed(name: str, unit: str = "") -> str:
-    """The limit there is, where the system tells."""
+    """Limit of the process as text, where the system reports it."""
     try:
         import resource
 

@@ -1,4 +1,4 @@
-"""Which run is meant: a run folder, `latest`, `-1`, or one of those of one plan.
+"""Lookup of a run by name: a run folder, `latest`, `-1`, or one of the runs of a plan.
 
     runs/quickstart/20261122T101500Z-1a2b3c   that folder
     latest, -1                                the newest run below runs/
@@ -17,7 +17,7 @@ from pathlib import Path
 from orchestrator.errors import BadInput
 
 BASE = Path("runs")
-"""Where `tailback run` makes run folders, unless it is told otherwise."""
+"""Default parent of run folders of `tailback run`."""
 LATEST = "latest"
 RESULT = "result.json"
 """What every complete run folder holds."""
@@ -26,12 +26,12 @@ OFFERED = 5
 
 
 def is_run(folder: Path) -> bool:
-    """Is this the folder of a complete run?"""
+    """Return whether this is the folder of a complete run."""
     return (folder / RESULT).is_file() and not folder.name.startswith(".")
 
 
 def is_counted(name: str) -> bool:
-    """Does the name count runs from the newest one (`latest`, `-2`, `PLAN/latest`)?"""
+    """Return whether the name counts runs from the newest (`latest`, `-2`, `PLAN/latest`)."""
     return bool(_back(Path(name).name)) and not Path(name).exists()
 
 
@@ -64,7 +64,7 @@ def find_run(name: str | os.PathLike[str], base: Path = BASE) -> Path:
 
 
 def _back(word: str) -> int:
-    """How many runs back a word leads: 1 for `latest` and -1; 0 for any other word."""
+    """Number of runs that a word counts back: 1 for `latest` and -1; 0 for any other word."""
     if word == LATEST:
         return 1
     return int(word[1:]) if re.fullmatch(r"-\d{1,9}", word) else 0
@@ -86,7 +86,7 @@ def _counted(text: str, among: Path, back: int) -> Path:
 
 
 def _offer(runs: list[Path]) -> str:
-    """Which runs there are, the newest first, in words."""
+    """List of the runs there are, the newest first, as text."""
     if not runs:
         return f"name one, or make one with `tailback run` ({BASE}/ has none)"
     shown = "\n".join(f"  {run}" for run in runs[: -OFFERED - 1 : -1])
@@ -105,7 +105,7 @@ def captures_of(name: str | os.PathLike[str]) -> list[Path]:
     folder = find_run(text)
     found = sorted((folder / "captures").glob("*.pcapng"))
     for path in found:
-        if not path.is_file():  # a pipe that nobody writes to would be waited at for ever
+        if not path.is_file():  # a pipe without a writer would block for ever
             raise BadInput(str(path), "is no file, and a run's captures are files")
     if found:
         return found

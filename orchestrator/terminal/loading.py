@@ -1,4 +1,4 @@
-"""From what stands on the command line to a plan that can be run."""
+"""Loading of a plan named on the command line: a shipped name or a file, with settings."""
 
 from __future__ import annotations
 

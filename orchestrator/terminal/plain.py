@@ -1,4 +1,4 @@
-"""Text of others on a terminal: what would steer the terminal is shown and does nothing."""
+"""Escaping of control characters in untrusted text, so that it cannot steer the terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plain(text: str) -> str:
-    """The text with control characters (ESC, backspace, carriage return ...) written out."""
+    """The text with control characters (ESC, backspace, carriage return ...) escaped."""
     return "".join(
         one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode()
         for one in text
@@ -14,7 +14,7 @@ def plain(text: str) -> str:
 
 
 def plain_tree(value: Any) -> Any:
-    """Data of others, such as a JSON file's, with every text in it plain, those of keys as well."""
+    """Untrusted data, such as a JSON file's, with every text in it escaped, keys included."""
     if isinstance(value, str):
         return plain(value)
     if isinstance(value, list):

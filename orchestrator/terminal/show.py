@@ -1,4 +1,4 @@
-"""Numbers and tables for people: SI prefixes, a fixed few digits, plain enough to be piped."""
+"""Output of numbers and tables: SI prefixes, a fixed few digits, plain when piped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def band(low: float | None, high: float | None, unit: str) -> str:
-    """What an expectation asks for, in words: "30 KB to 38 KB", "at least 0.99"."""
+    """Bounds of an expectation as text: "30 KB to 38 KB", "at least 0.99"."""
     if low is None and high is None:
         return "any"
     if low is None:
@@ -59,8 +59,8 @@ def console(stderr: bool = False, piped_width: int = PIPED_WIDTH) -> Console:
     width = None if stream.isatty() or "COLUMNS" in os.environ else piped_width
 
     class Piped(Console):
-        """One whose reader may have had enough: rich itself would end the process with code 1,
-        which of a command here means that something was missed."""
+        """Console whose reader may close the pipe early; rich itself would exit with code 1, which
+        means missed expectations."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -85,7 +85,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = ""
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
+    """Print one JSON document on stdout."""
     import json
 
     print(json.dumps(value, indent=2, default=str))

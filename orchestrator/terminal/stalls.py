@@ -1,4 +1,4 @@
-"""The stalls of a run in sentences: how many, by whom, and whether a loop has felt any."""
+"""Sentences about the stalls of a run: count, causes, and affected control loops."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ BY = {
 
 
 MACHINES = 20
-"""So many of a run are told one by one."""
+"""Most machines that are listed one by one."""
 
 
 def sentences(fidelity: object) -> list[str]:
-    """What `fidelity` of a result.json says of stalls, none where it says nothing, or nonsense: one
-    sentence, or one for each machine of several and one of their loops."""
+    """Sentences about `fidelity["stalls"]` of a result.json, none where it is missing or malformed:
+    one sentence, or one for each of several machines and one about their loops."""
     told = _table(fidelity, "stalls")
     felt, counted = _number(told, "felt"), _counted(told)
     if felt is None or counted is None:
@@ -38,13 +38,13 @@ def sentences(fidelity: object) -> list[str]:
 
 
 def as_entry(fidelity: object) -> dict[str, str]:
-    """The same for what a console is sent: nothing where there is nothing to say."""
+    """Stall sentences as an entry of a console message; empty without sentences."""
     said = sentences(fidelity)
     return {"stalls": "; ".join(said)} if said else {}
 
 
 def _machines(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is said of each machine of several."""
+    """Name and sentence of each machine, in runs of several."""
     found = []
     machines = _table(told, "machines")
     for name in machines:
@@ -57,7 +57,7 @@ def _machines(told: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _counted(told: dict[str, Any]) -> str | None:
-    """How many, by whom, and how long."""
+    """Number of stalls, their causes and durations."""
     count, floor = _number(told, "count"), _number(told, "floor_s")
     if count is None or floor is None:
         return None
@@ -74,7 +74,7 @@ def _counted(told: dict[str, Any]) -> str | None:
 
 
 def _causes(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Those that there were, what took most time first."""
+    """Causes that occurred, the longest total time first."""
     causes = _table(told, "causes")
     rows = [(name, _table(causes, name)) for name in BY if isinstance(causes.get(name), dict)]
     return sorted(rows, key=lambda one: -(_number(one[1], "time_s") or 0.0))
@@ -83,14 +83,14 @@ def _causes(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def _felt(told: dict[str, Any], felt: float) -> str:
     loops = _table(told, "loops")
     if not loops:
-        return "the plan has no loop to feel them"
+        return "the plan has no control loop"
     if felt:
         rows = [name for name in loops if _number(_table(loops, name), "felt")]
         at = f" (at {', '.join(rows[:3])}{', ...' if len(rows) > 3 else ''})" if rows else ""
-        return f"loops must have felt {felt:.0f} of them{at}"
+        return f"{felt:.0f} of them delayed control loops{at}"
     machines = _table(told, "machines")
     some = any("untold" in _table(machines, name) for name in machines)
-    none = f"no loop has felt any{' of those that are told' if some else ''}"
+    none = f"no control loop was affected{' on machines with reports' if some else ''}"
     name, row = next(iter(loops.items()))
     row = row if isinstance(row, dict) else {}
     gone, reaction = (_number(row, key) for key in ("longest_s", "reaction_time_s"))

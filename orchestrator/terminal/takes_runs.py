@@ -1,4 +1,4 @@
-"""Runs on the command line: `-1` is the newest run, and not an option."""
+"""Run arguments on the command line: `-1` is the newest run, and not an option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command line that does not fit, in the words and the form of all other mistakes.
+"""Usage errors in the form of all other errors: problem, accepted values, remedy.
 
 typer says such things in its parser's and pydantic's words ("Input should be a valid integer,
 unable to parse string as an integer"), after a line of usage.
@@ -21,7 +21,7 @@ TOO_MANY = re.compile(r"[Gg]ot unexpected extra arguments?(?:\(s\))? \((.*)\)", 
 
 
 def in_our_words(error: Any) -> str:
-    """What is wrong, what would be right, and where all of it is listed."""
+    """Usage error as text: the problem, the accepted values, and the command that lists them."""
     context = error.ctx
     if context is None:
         return str(_problem(error, {}))

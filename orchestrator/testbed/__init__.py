@@ -1,1 +1,1 @@
-"""Several machines: agents that host nodes, a controller that runs plans over them, their wire."""
+"""Runs on several machines: agents host nodes, a controller runs plans across them."""

@@ -1,4 +1,4 @@
-"""Points that a controller is asked for: each is a run there, which waits for its turn.
+"""Remote executor: runs each point at a controller, and stores the measured numbers only.
 
 Of its folder only the numbers are kept.
 """
@@ -26,7 +26,7 @@ from orchestrator.testbed.controller.protocol import REMOTE, Progress
 
 @dataclass
 class Asked:
-    """The way to a controller. `stop` ends all runs that are waited for in other threads."""
+    """Executor of points at a controller. `stop` ends all runs that other threads wait for."""
 
     address: str
     keys: Path
@@ -37,7 +37,7 @@ class Asked:
     _stopped: bool = False
 
     def carry(self, point: Point) -> Row:
-        """What a point came to. Raises what the controller says of it."""
+        """Row of a point. Raises the controller's error."""
         said: list[str] = []
         target = point.subject.target
         with tempfile.TemporaryDirectory(prefix="tailback-") as out:
@@ -59,12 +59,12 @@ class Asked:
         return {key: result[key] for key in MEASURED if key in result}
 
     def machines(self, target: str) -> list[str]:
-        """Those that can hold a plan on a target, now. Raises RunFailed, BadInput."""
+        """Machines that can run a plan on a target now. Raises RunFailed, BadInput."""
         state = awaited(client.status(self.address, self.keys, self.key))
         return [one["name"] for one in state["machines"] if one["holds"].get(target) == ""]
 
     def stop(self) -> None:
-        """Cancel what is waited for, which tells the controller; nothing is begun after that."""
+        """Cancel all pending runs at the controller, and refuse new ones."""
         with self._lock:
             self._stopped = True
             for task in self._going:

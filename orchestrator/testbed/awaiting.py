@@ -1,4 +1,4 @@
-"""A run across machines, waited for: by a command, a script or a notebook."""
+"""Interruptible wait for a run across machines, for commands, scripts and notebooks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""PAUSE of a NIC's own: read, switched off, put back (ETHTOOL_GPAUSEPARAM, linux/ethtool.h).
+"""PAUSE settings of a NIC: read, disabled, restored (ETHTOOL_GPAUSEPARAM, linux/ethtool.h).
 
 A NIC that takes part in flow control obeys a PAUSE itself, holds our frames by itself, and shows
-us nothing of it. Many never show a PAUSE to the host whatever they are told: then a device that
-pauses is seen by what it holds alone.
+us nothing of it. Many NICs never pass a PAUSE to the host: then only held frames show that a device
+pauses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _asked(nic: str, *words: int) -> tuple[int, ...]:
 
 
 def read(nic: str) -> Words | None:
-    """What a NIC does of its own; None where it has no flow control, or does not say."""
+    """PAUSE parameters of a NIC; None where it has no flow control, or cannot report it."""
     with suppress(OSError):
         negotiates, obeys, sends = _asked(nic, GET, 0, 0, 0)
         return {"negotiates": bool(negotiates), "obeys": bool(obeys), "sends": bool(sends)}
@@ -45,6 +45,6 @@ def switch_off(nic: str) -> Words | None:
 def restore(nic: str, words: Words | None) -> Words | None:
     """Put it back; nothing to do where it was not known. How it is then."""
     if words is not None and read(nic) not in (None, words):
-        with suppress(OSError):  # what it is then is read, and told
+        with suppress(OSError):  # the resulting state is read back below
             _asked(nic, SET, words["negotiates"], words["obeys"], words["sends"])
     return read(nic)

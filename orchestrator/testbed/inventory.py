@@ -1,4 +1,4 @@
-"""testbed.toml: which machines and cards there are, and which cable joins which NICs.
+"""testbed.toml: machines, cards and external devices, and the cables between their NICs.
 
 name = "lab"
 
@@ -6,7 +6,7 @@ name = "lab"
 address = "tcp://10.0.0.1:7010"
 key = "left.pub"             # a file beside this one, or the 40 characters
 nodes = ["nic1", "h{1..8}"]  # which nodes of plans belong here, when it is not all the same
-stamps = "hardware"          # who takes times of frames: software, hardware or auto; else nobody
+stamps = "hardware"          # timestamp source: software, hardware, auto; else the user-space clock
 launch = true                # its NICs launch frames at their times; else false
 
 [cables.c1]
@@ -16,7 +16,7 @@ ends = ["left:eth1", "right:eth1"]
 device = "/dev/mqnic0"       # or a PCIe device's folder or resource file below /sys
 nodes = ["nic1", "nic2"]     # which nodes of plans its first, second, ... node serves
 
-[external.sw]                # a device of others between our nodes, cabled to this machine
+[external.sw]                # an external device between the nodes, cabled to this machine
 ports = { nic = "eth1", sink = "eth2" }   # what the plan calls its ports, and our interfaces;
                              # or "left:eth1", where agents of several machines have them
 """
@@ -49,7 +49,7 @@ class Table(BaseModel):
 
 
 class MachineEntry(Table):
-    """One machine with an agent."""
+    """Machine with an agent."""
 
     address: str = Field(pattern=r"^tcp://[^\s/]+:[0-9]+$")
     key: str = Field(min_length=1)
@@ -72,7 +72,7 @@ class Cable(Table):
 
 
 class CardEntry(Table):
-    """A card with gateware of ours in this machine. Its ports' cables are known to nobody here."""
+    """Card with tailback's gateware in this machine. The inventory has no cables of its ports."""
 
     device: str = Field(pattern=r"^/[^\s]+$")
     nodes: list[Slug] = Field(min_length=1)
@@ -84,8 +84,8 @@ class CardEntry(Table):
 
 
 class ExternalEntry(Table):
-    """A device that is none of ours, and which interfaces lead to its ports: of this machine, or,
-    for a controller, "machine:nic" each."""
+    """External device, and the interfaces that lead to its ports: of this machine, or, with agents,
+    "machine:nic"."""
 
     ports: dict[
         Slug,
@@ -109,7 +109,7 @@ class Testbed(Table):
 
     @property
     def external_ports(self) -> dict[str, dict[str, str]]:
-        """External node -> what it calls a port -> the interface of ours that leads there."""
+        """External node -> its name of a port -> our interface that leads there."""
         return {name: dict(entry.ports) for name, entry in self.external.items()}
 
     def held(self, interfaces: Sequence[str]) -> AbstractContextManager[Mapping[str, Any]]:
@@ -161,7 +161,7 @@ class Testbed(Table):
         return self
 
     def problems(self) -> list[Problem]:
-        """What does not go together."""
+        """Inconsistencies of the inventory."""
         found: list[Problem] = []
         if not self.machines and not self.cards and not self.external:
             accepted = "[machines.NAME], [cards.NAME] or [external.NAME] is expected"

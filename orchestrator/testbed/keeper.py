@@ -1,4 +1,4 @@
-"""The process that keeps interfaces for a run, and puts them back when that is over or gone.
+"""Guard process of borrowed interfaces: restores them when the run ends or its process dies.
 
 Run as `python -m orchestrator.testbed.keeper PID INTERFACE...`: it claims them, sets them up, says
 so in a line of JSON, and waits until its input is closed or process PID is gone.

@@ -1,8 +1,8 @@
-"""Keys of controllers, agents and users: a folder with one's own pair and those one lets in.
+"""CURVE keys of controllers, agents and users: a folder with the own pair and the authorised keys.
 
     DIR/own.key            both halves of the own pair, readable by its owner alone
     DIR/own.pub            the public half, to be handed on
-    DIR/authorised/*.pub   public keys of whoever may connect here: nobody else can
+    DIR/authorised/*.pub   public keys that may connect here; all others are refused
     DIR/known/*.pub        public keys of controllers that one connects to
 
 A key file is TOML: `name`, `public` and, in own.key, `secret`, in Z85 as ZeroMQ has them; the file
@@ -36,32 +36,32 @@ and run, and end what is its own; end what is another's."""
 
 
 class Caller(str):
-    """The public key that somebody is known by, with the name and the role it was given."""
+    """Authenticated peer: its public key, with its name and role."""
 
     name: str
     role: str
 
     @classmethod
     def of(cls, public: str, name: str, role: str) -> Caller:
-        """Who has this key."""
+        """Caller with this key."""
         caller = cls(public)
         caller.name, caller.role = name, role
         return caller
 
     def may(self, role: str) -> bool:
-        """Whether it has this role, or a greater one."""
+        """Return whether the caller has this role, or a greater one."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
 def default_folder() -> Path:
-    """Where keys are when nobody says otherwise."""
+    """Default folder of keys."""
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "tailback" / "keys"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One's own keys. `secret` is in no representation of it."""
+    """Own key pair. `secret` is in no representation of it."""
 
     name: str
     public: str
@@ -102,7 +102,7 @@ def own(folder: Path) -> Pair:
         raise BadInput(
             str(path),
             f"others can get at this secret key (mode {mode:04o}); `chmod 600 {path}`, and make a "
-            "new one if anybody may have read it",
+            "new one if others may have read it",
         )
     _check_place(path)
     data = _load(path)
@@ -119,7 +119,7 @@ def authorise(
     kind: str = AUTHORISED,
     role: str = RUN,
 ) -> str:
-    """Take a public key, a file or its 40 characters, among those let in; returns its name."""
+    """Authorise a public key, given by a file or its 40 characters; returns its name."""
     _check_role("--role", role)
     if _is_key(source):
         if name is None:
@@ -146,7 +146,7 @@ def authorise(
 
 
 def revoke(folder: Path, name: str) -> None:
-    """Let a name in no more, and do no more for it on connections that are open."""
+    """Revoke a name: it can neither connect nor make requests on open connections."""
     _check_name(name)
     path = folder / AUTHORISED / f"{name}.pub"
     if not path.exists():
@@ -155,12 +155,12 @@ def revoke(folder: Path, name: str) -> None:
 
 
 def listed(folder: Path, kind: str = AUTHORISED) -> dict[str, str]:
-    """Public key -> name of those let in. Raises BadInput when others could add to them."""
+    """Public key -> name of the authorised. Raises BadInput when others could add to them."""
     return {caller: caller.name for caller in callers(folder, kind).values()}
 
 
 def callers(folder: Path, kind: str = AUTHORISED) -> dict[str, Caller]:
-    """Public key -> who has it. Raises BadInput when others could add to them."""
+    """Public key -> caller. Raises BadInput when others could add to them."""
     place = folder / kind
     if not place.is_dir():
         return {}
@@ -218,7 +218,7 @@ def public_key(source: str) -> str:
 
 
 def _is_key(source: str) -> bool:
-    """Whether this is a key itself; the path of a file may be of 40 such characters, too."""
+    """Return whether a text is a key; the path of a file may have 40 such characters, too."""
     return KEY.fullmatch(source) is not None and not Path(source).is_file()
 
 

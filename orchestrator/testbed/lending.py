@@ -1,4 +1,4 @@
-"""Interfaces of this machine for one run on it: claimed, set up, and put back whatever happens.
+"""Guarded interfaces of this machine for one run: claimed, set up, restored in any case.
 
 A process of its own claims them (`orchestrator.testbed.keeper`): it ends when the run has, or is
 gone, however that came about, and puts everything back first.

@@ -1,5 +1,4 @@
-"""Where the points of a sweep are run: simulated by workers, else one by one, by this machine or by
-those of a testbed."""
+"""Executors of a sweep's points: processes for simulation, else one by one here or on a testbed."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from orchestrator.testbed.controller.protocol import REMOTE
 
 @dataclass(frozen=True)
 class Machines:
-    """What was said of them, as options or as arguments."""
+    """Options that select the machines, from the command line or from Python."""
 
     target: str | None = None
     pace: float | None = None
@@ -30,7 +29,8 @@ class Machines:
 
     @property
     def chosen(self) -> str:
-        """The target: what was said, and with a controller one that its machines have."""
+        """Target of the points: the requested one; with a controller, one that its machines
+        have."""
         if self.controller is not None:
             target = checked_target(self.target)
             if self.testbed is not None:
@@ -47,13 +47,13 @@ class Machines:
 
     @property
     def how(self) -> dict[str, str]:
-        """What makes other points of the same plan."""
+        """Settings that distinguish points of the same plan in the store."""
         said = {"pace": self.pace, "testbed": self.testbed, "controller": self.controller}
         return {key: str(value) for key, value in said.items() if value is not None}
 
     def executor(self, jobs: int | None, scheduler: object) -> tuple[Executor, int]:
-        """Who runs the points, and how many at once. `scheduler`: where a Dask cluster has its own,
-        or a cluster object. Raises BadInput where one option excludes another."""
+        """Executor of the points, and its parallelism. `scheduler`: address of a Dask cluster's
+        scheduler, or a cluster object. Raises BadInput where one option excludes another."""
         if (target := self.chosen) != SIMULATED:
             for option, given in (("--jobs", jobs), ("--scheduler", scheduler)):
                 if given is not None:

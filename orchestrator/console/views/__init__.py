@@ -1,1 +1,1 @@
-"""The views of the console: each draws what it is shown, and knows its own help."""
+"""Views of the console; each has its own drawing and help text."""

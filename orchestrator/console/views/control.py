@@ -1,4 +1,4 @@
-"""Control: a plan's parameters with units and bounds; start, stop, change what goes on."""
+"""Control view: a plan's parameters with units and bounds; start, stop and live changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PICK = "No plan is chosen: press 1, choose a plan and press Enter."
 
 @dataclass(frozen=True)
 class Desk:
-    """What the view is about: a run that goes on, or a plan that is about to be run."""
+    """State of the Control view: a live run, or a plan that is to be started."""
 
     title: str
     resolved: ResolvedPlan | None

@@ -1,4 +1,4 @@
-"""Events and log: what happened when, filtered; frames near an event, decoded."""
+"""Events view: filtered events and log, and decoded frames near an event."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_FRAMES_YET = "Captured frames of this run can be read when it is over."
 CHOOSE = "Choose an event for the captured frames near it."
 NO_FRAMES = "No frames were captured: the plan's table [capture] names ports."
 FAR_PS = 10**10
-"""Frames that are further from a moment are not what somebody looks for."""
+"""Largest distance of listed frames from the event (ps)."""
 MOST_LISTED = 300
 """Of the moments that were found, the latest; those that were announced are all listed."""
 SIGNS = {"live": "◇ live", "found": "· seen", "plan": "◆ plan"}
@@ -158,7 +158,7 @@ def _latest(moments: list[Moment]) -> list[Moment]:
 
 
 def _cells(m: Moment, data: RunData) -> list[str]:
-    """What a line tells."""
+    """Cells of an event's line."""
     if m.time_ps > data.now_ps and data.live:
         sign = "○ to come"
     else:

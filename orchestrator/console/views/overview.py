@@ -1,4 +1,4 @@
-"""Overview: how far the run is, its machines and nodes, its expectations as they are judged."""
+"""Overview: progress of the run, machines and nodes, expectations as they are judged."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _nodes(data: RunData) -> list[Cells]:
 
 
 def _expectations(data: RunData, other: RunData | None) -> list[Cells]:
-    """Those of the run; where another is beside it, also what the same came to there."""
+    """Expectations of the run; with a second run, also its values for the same expectations."""
     known = {_of(row): row for row in (other.judged.rows if other and other.judged else ())}
     rows: list[Cells] = []
     for number, row in enumerate(data.judged.rows if data.judged else ()):

@@ -1,4 +1,4 @@
-"""Congestion points: queues over time with set point and thresholds, feedback, values beside."""
+"""Queues view: congestion points' queues over time, with set point, thresholds and feedback."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
         return upper, lower
 
     def _values(self, box: Across, data: RunData, cursor: int) -> None:
-        """What stands beside the plots."""
+        """Text beside the plots."""
         numbers = _numbers(data, self._shown(data), cursor)
         lines = numbers.plain.count("\n")
         box.query_one(".numbers", Static).update(numbers, layout=lines != self._lines[box.id])

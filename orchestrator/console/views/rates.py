@@ -1,4 +1,4 @@
-"""Reaction points: current and target rate of limiters, what else they show, fairness of flows."""
+"""Rates view: current and target rate of rate limiters, further columns, fairness of flows."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
         return rates("current_rate", "current rate"), rates("target_rate", "target rate")
 
     def _values(self, box: Down, data: RunData, cursor: int) -> None:
-        """What stands below the plots."""
+        """Text below the plots."""
         chosen, choices = self._shown(data)
         box.query_one(".fairness", Static).update(_fairness(data, cursor), layout=False)
         listed = [*chosen, *_rest(choices, chosen)][:MOST_ROWS]

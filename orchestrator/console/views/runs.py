@@ -1,4 +1,4 @@
-"""Runs and sweeps: what goes on here, which plans can be started, what is finished."""
+"""Runs view: live runs and sweeps, plans to start, finished runs."""
 
 from __future__ import annotations
 

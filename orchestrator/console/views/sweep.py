@@ -1,4 +1,4 @@
-"""Sweep: how far it is, the map or curve as far as it is known, what failed."""
+"""Sweep view: progress, the map or curve so far, failed points."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ values of those that are not drawn.
     def compose(self) -> ComposeResult:
         yield Static(NONE, id="swept")
         yield Chart()
-        yield Static("", id="told")
+        yield Static("", id="points")
 
     def lay(self, data: SweepData | None) -> None:
         """The sweep that is shown from now on; another one is looked at from its beginning."""
@@ -106,12 +106,12 @@ values of those that are not drawn.
         chart.display = data is not None
         if data is None:
             self.query_one("#swept", Static).update(NONE)
-            self.query_one("#told", Static).update("")
+            self.query_one("#points", Static).update("")
             return
         width = max(self.app.size.width - 4, 40)  # its own is not known when it is shown first
         self.query_one("#swept", Static).update(_progress(data, width))
         chart.show(data, self.look)
-        self.query_one("#told", Static).update(_told(data))
+        self.query_one("#points", Static).update(_told(data))
 
 
 def _progress(data: SweepData, width: int) -> Text:
@@ -126,7 +126,7 @@ def _progress(data: SweepData, width: int) -> Text:
 
 
 def _told(data: SweepData) -> Text:
-    """What came of points, what failed and why."""
+    """Text about the points: verdicts, failures and their reasons."""
     text = Text(no_wrap=True, overflow="ellipsis")
     verdicts = data.verdicts()
     kinds = [f"{count} {words.VERDICTS.get(v, v)}" for v, count in sorted(verdicts.items())]

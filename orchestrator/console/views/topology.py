@@ -1,4 +1,4 @@
-"""Topology: nodes and links, how busy they are, what is held, cut or sent back."""
+"""Topology view: nodes and links, utilisation, paused and cut links, feedback messages."""
 
 from __future__ import annotations
 

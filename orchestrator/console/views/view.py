@@ -1,4 +1,4 @@
-"""What all views share: a name, a help text, and drawing what is shown."""
+"""Base of all views: name, help text and drawing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EMPTY = "No run is open. Press 1 for the list of runs and plans, Enter opens or 
 
 @dataclass
 class Shown:
-    """What is on the screen: one run, or two beside each other, and which stretch of time."""
+    """Content of the screen: one run or two side by side, and the time window."""
 
     runs: Sequence[RunData]
     window: Window

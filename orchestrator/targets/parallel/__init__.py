@@ -1,1 +1,1 @@
-"""A simulated run on several cores."""
+"""Parallel simulation of one run on several cores."""

@@ -1,4 +1,4 @@
-"""Between which nodes a run may be cut, and how far the parts may run ahead of each other."""
+"""Links at which a run may be partitioned, and the lookahead across each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from orchestrator.plan.over_time import OverTime
 
 @dataclass(frozen=True)
 class Cuts:
-    """`table` int64[n, 3]: port, part that drives it, part that drives its far end. `window`: ps
-    that pass at least before one part feels what another does. `room`: the most frames that one
-    part can send another in a window."""
+    """Links between the partitions of a run. `table` int64[n, 3]: port, partition that drives it,
+    partition that drives its far end. `window`: lookahead (ps), the least time before one partition
+    affects another. `room`: the most frames that one partition can send another in a window."""
 
     table: np.ndarray
     window: int
@@ -28,8 +28,8 @@ class Cuts:
 
 
 def may_be_cut(resolved: ResolvedPlan, way: Direction) -> bool:
-    """Whether the ends of a link may be in different parts, as far as one direction of it goes: it
-    is known that nothing is at the far end sooner than some time.
+    """Return whether the ends of a link may be in different partitions, as far as one direction is
+    concerned: its delay has a lower bound above 0.
 
     A sink stays with whom it hangs on: frames to it are handed over many at once (`node.arrive`).
     """
@@ -48,7 +48,7 @@ def least_delay(resolved: ResolvedPlan, way: Direction) -> int:
 
 
 def cuts(resolved: ResolvedPlan, parts: Sequence[Sequence[str]]) -> Cuts:
-    """What lies between these parts."""
+    """Links between these partitions."""
     plan = resolved.plan
     of = {node: number for number, part in enumerate(parts) for node in part}
     cut = [way for way in plan.directions() if of[way.sender.node] != of[way.receiver.node]]
@@ -71,7 +71,7 @@ def _most(resolved: ResolvedPlan, way: Direction, window: int) -> int:
 
 
 def units(resolved: ResolvedPlan) -> list[list[str]]:
-    """Nodes that have to stay together, each list and all of them in the order of the plan."""
+    """Nodes that must share a partition, each list and all of them in the order of the plan."""
     plan = resolved.plan
     names = list(plan.nodes)
     place = {name: number for number, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Which nodes a core simulates."""
+"""Partitioning of a plan's nodes among cores."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ core than their switch."""
 
 
 class Load:
-    """What is to do: frames that each node takes in or puts out, and frames over each pair of
-    neighbours, every flow counting alike."""
+    """Work of a run: frames that each node receives or sends, and frames between each pair of
+    neighbours; every flow counts alike."""
 
     def __init__(self, resolved: ResolvedPlan) -> None:
         plan = resolved.plan
@@ -37,7 +37,7 @@ class Load:
             self.between[_pair(here, port.peer)] += 1
 
     def cost(self, parts: Sequence[Sequence[str]]) -> float:
-        """What the part does that has most to do."""
+        """Work of the busiest partition."""
         of = {node: number for number, part in enumerate(parts) for node in part}
         each = [float(sum(self.work[node] for node in part)) for part in parts]
         for (one, other), frames in self.between.items():
@@ -75,7 +75,7 @@ def split(resolved: ResolvedPlan, cores: int) -> list[list[str]]:
 
 
 def _with_leaves(load: Load, whole: list[list[str]]) -> list[list[str]]:
-    """Those that hang on a single neighbour go with it."""
+    """Add the nodes that have a single neighbour to its partition."""
     of = {node: number for number, unit in enumerate(whole) for node in unit}
     beside: dict[int, set[int]] = {number: set() for number in range(len(whole))}
     for one, other in load.between:

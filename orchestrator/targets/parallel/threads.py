@@ -1,4 +1,4 @@
-"""The worlds of a run that is simulated on several cores, and their threads."""
+"""Parallel simulated run: one world and one thread per partition."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WINDOWS_PER_REPORT = 4096
 
 
 def usable_cores() -> int:
-    """How many this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 class Parts:
-    """A run in parts: `assemblies[n]` drives the nodes `nodes[n]`."""
+    """Partitioned run: `assemblies[n]` drives the nodes `nodes[n]`."""
 
     def __init__(self, resolved: ResolvedPlan, nodes: Sequence[Sequence[str]]) -> None:
         self.nodes = [list(part) for part in nodes]
@@ -70,7 +70,7 @@ class Parts:
                 if report is not None:
                     report(min(int(self.states[number][1]), self.until - 1))
         finally:
-            if self.outcomes[number] == MORE:  # an error on the way: nobody is to wait for this one
+            if self.outcomes[number] == MORE:  # it failed: no other thread must wait for it
                 self.boxes.stop[0] = 1
 
     def advance(self, number: int, windows: int) -> int:

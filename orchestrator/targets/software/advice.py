@@ -1,4 +1,4 @@
-"""Before a run: does the machine hold what the plan asks of it, by its profile, at this pace?
+"""Advice before a run: does a machine carry the plan's load at this pace, by its profile?
 
 A data path with too much to do holds the clock of the run back by as much as it lacks (`pace`), so
 a load of 1.1 is a clock that is held for a tenth of the run: what fidelity bounds.
@@ -24,7 +24,7 @@ FULL = 0.8
 
 @dataclass(frozen=True)
 class Advice:
-    """What the profile says of a run."""
+    """Advice of the profile about a run."""
 
     load: Load
     warnings: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Advice:
 def advise(
     resolved: ResolvedPlan, profile: Profile, pace: float = 1.0, cores: int | None = None
 ) -> Advice:
-    """Whether the profile's machine holds a plan at a pace.
+    """Estimate whether the profile's machine carries a plan at a pace.
 
     It is refused where the best that was measured is less than what sources are sure to send, so
     that the run would be invalid by that alone; not by the profile of a machine that was busy with

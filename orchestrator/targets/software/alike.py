@@ -1,4 +1,4 @@
-"""A plan as a machine would run it in real time: what its device profile says of every link.
+"""Plan with the delays of a real-time machine: its device profile applied to every link.
 
 Each link gets the delay line `as-machine`. A run's data path drives the nodes in two threads; a
 link takes as long as both of its ends do, at the load that they would have.
@@ -25,7 +25,7 @@ def as_machine(
     plan: Plan, profile: Profile, file: Path, pace: float = 1.0, cores: int | None = None
 ) -> Plan:
     """The plan with the machine's times on every link. Raises BadInput for a plan whose links have
-    delay lines of their own, or that has programs, which nobody simulates."""
+    delay lines of their own, or that has programs, which cannot be simulated."""
     resolved = plan.check(Registry.load())
     own = [
         Problem(

@@ -1,8 +1,8 @@
-"""Beside the data path, in its process: hands out samples and makes changes, when it is asked.
+"""Control loop beside the data path, in its process: sends samples and applies live changes.
 
-It sleeps as long as nobody watches, and the loops of the data path never wait for it. Where their
-threads have all the cores, whatever runs besides takes one from them, here and in every process
-that handles what is handed out: there rows go out once a second, many at a time.
+It is idle while no console watches, and the data path's loops never wait for it. Where their
+threads have all the cores, this loop and every process that handles its rows take one from them:
+there it sends rows once a second, many at a time.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Told = dict[str, Any]
 
 
 class Attendant:
-    """See the module. Make it before the threads of the data path begin, which tell it when they
-    are done. `tell` is given what becomes of changes; `spare`: there is a core that no thread has.
-    """
+    """Control loop of the data path's process. Make it before the data path's threads begin: they
+    signal their end to it. `tell` receives the outcome of changes; `spare`: a core without a thread
+    is left."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Attendant:
         self._of = np.array([owner.get(probe.owner, -1) for probe in probes], np.int64)
 
     def attend(self) -> None:
-        """Until the data path is done. A run that was halted has ended for all its threads then."""
+        """Serve until the data path is done. A halted run has ended for all its threads then."""
         due = time.monotonic()
         while self._driving:
             wait = max(due - time.monotonic(), 0) if self.watched else None
@@ -116,18 +116,18 @@ class Attendant:
         self.tell({"number": number, **told})
 
     def _made(self, step: Step) -> Told:
-        """Of a change at the soonest instant that there is."""
+        """Report of a change at the soonest possible time."""
         return {"at_ps": at_once(self.changes.make(step)).action.at}
 
     def _made_at(self, name: str, step: Step, at: int) -> Told:
-        """Of a change at an instant that others have agreed on."""
+        """Report of a change at a time that all machines have agreed on."""
         try:
             return {"at_ps": at_once(self.changes.make_at(name, step, at)).action.at}
         except TooLate:
             return {"late": True}
 
     def _hand_out(self) -> None:
-        """All rows that there are by now."""
+        """Send all new rows of samples."""
         rows = min(int(world.clock[0].row) for world in self.worlds)
         while self._row < rows:
             last = min(rows, self._row + MOST_ROWS)

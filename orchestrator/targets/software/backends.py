@@ -1,4 +1,4 @@
-"""What carries frames between nodes and wires: the set-up side of a backend of the data path.
+"""Packet back ends of the data path, set-up side: AF_PACKET, and AF_PACKET with timestamps.
 
 The other side is `orchestrator.engine.datapath.ports`: how a loop uses what is set up here.
 """
@@ -31,7 +31,7 @@ class Opened:
 
 
 class Backend(Protocol):
-    """One way to carry frames."""
+    """Protocol of a packet back end."""
 
     @property
     def number(self) -> int:
@@ -39,13 +39,13 @@ class Backend(Protocol):
 
     @property
     def times(self) -> Times | None:
-        """Those that the kernel or NICs tell; None: they tell none."""
+        """Timestamp sources; None: it has none."""
 
     def armed(self, wires: int) -> int:
-        """How many frame descriptors wait in receivers, beyond the ordinary few."""
+        """Number of frame descriptors posted to receivers, beyond the ordinary few."""
 
     def octets(self, rows: np.ndarray) -> np.ndarray:
-        """The memory that frames lie in: `rows` of a world, or others of as many rows."""
+        """Memory of the frames: `rows` of a world, or another array of as many rows."""
 
     def open(
         self,
@@ -58,10 +58,10 @@ class Backend(Protocol):
         """Open the ports of `hosts`; `first` is the least interface index of each."""
 
     def rehearsing(self) -> Backend:
-        """One for a run of no length."""
+        """Back end for a run of no length."""
 
     def told(self) -> dict[str, Any]:
-        """What manifest and fidelity say of it."""
+        """Entries for manifest and fidelity."""
 
 
 class Packets:
@@ -71,7 +71,7 @@ class Packets:
     times: Times | None = None
 
     def armed(self, wires: int) -> int:
-        """None: a batch is armed, whatever the number of ports."""
+        """Return 0: a batch is posted, whatever the number of ports."""
         return 0
 
     def octets(self, rows: np.ndarray) -> np.ndarray:
@@ -86,7 +86,7 @@ class Packets:
         wires: Wires,
         incoming: Batch,
     ) -> Opened:
-        """One socket for each host."""
+        """Open one socket for each host."""
         return Opened([machines.open(host).fileno() for host in hosts], no_rings())
 
     def rehearsing(self) -> Packets:
@@ -112,7 +112,7 @@ class StampedPackets(Packets):
         wires: Wires,
         incoming: Batch,
     ) -> Opened:
-        """One socket for each host, asked for times, and for launches where there are some."""
+        """Open one socket for each host, with timestamps, and with launch times where requested."""
         assert self.times is not None
         for host in hosts:
             raw = machines.open(host)

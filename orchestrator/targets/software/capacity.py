@@ -1,8 +1,8 @@
-"""How much of a core each thread of the data path will need for a plan, by a device profile.
+"""Estimate of the core share that each data path thread needs for a plan, by a device profile.
 
 Frames are counted as they would be with every flow on: a flow sends what its source says, or what
 its link carries where the source does not say; a port that gets more than it serves cuts all
-alike; flows that somebody controls (a reaction point, a transport, PAUSE) send no more than gets
+alike; controlled flows (by a reaction point, a transport, PAUSE) send no more than gets
 through. A core needs 1 / (frames it forwards in a second) for a frame taken in and one sent.
 """
 
@@ -57,7 +57,7 @@ class Load:
 
 
 def cores_of(plan: Plan, cores: int, asked: int | None = None) -> int:
-    """How many of the cores the data path spins on: programs have one for themselves."""
+    """Number of cores that the data path spins on: programs have one for themselves."""
     spinning = max(cores - 1, 1) if plan.programs else cores
     return min(spinning, asked or spinning)
 
@@ -70,7 +70,7 @@ def load_of(
     *,
     at_best: bool = False,
 ) -> Load:
-    """What a plan asks of the profile's machine at a pace; `cores` that the data path may spin on.
+    """Load of a plan on the profile's machine at a pace; `cores` that the data path may spin on.
 
     `at_best`: by the best that was measured of what a core forwards, not by the usual.
     """

@@ -1,8 +1,8 @@
-"""A NIC's clock joined to the system's: offset and slope, and what both may be off by.
+"""Mapping of a NIC's clock to the system's: offset and slope, and error bounds of both.
 
 A reading of both takes time: the system's clock is read before the NIC's and after it, so the NIC's
 belongs somewhere in between, and half of what is between is the error. Two readings give a slope,
-whose error is that of both over the time between them. A clock that somebody sets jumps: what is
+whose error is that of both over the time between them. A clock that is set jumps: what is
 further from the line than errors and WANDER allow begins a new one.
 """
 
@@ -39,20 +39,20 @@ def narrowest(triples: Iterable[tuple[int, int, int]]) -> Reading:
 
 @dataclass
 class Join:
-    """The line through the latest readings."""
+    """Line through the latest readings of both clocks."""
 
     readings: deque[Reading] = field(default_factory=lambda: deque(maxlen=WINDOW))
     steps: int = 0
     """How often a clock jumped."""
     worst_ns: int = 0
-    """The furthest that a reading was from what the line told, once it had a slope."""
+    """Largest distance of a reading from the line, once it had a slope (ns)."""
     bound_ns: int = 0
-    """The largest bound of what it told up to a reading, likewise."""
+    """Largest error bound of the line up to a reading, likewise (ns)."""
 
     @property
     def line(self) -> tuple[int, int, int]:
-        """What the NIC's clock and the system's read (ns), and by how much faster (billionths) the
-        system's runs. Raises IndexError before the first reading."""
+        """Latest reading of the NIC's and the system's clock (ns), and the system's rate above the
+        NIC's (ppb). Raises IndexError before the first reading."""
         last, first = self.readings[-1], self.readings[0]
         passed = last.own_ns - first.own_ns
         if passed <= 0:
@@ -61,13 +61,13 @@ class Join:
         return last.own_ns, last.system_ns, round(gained * 10**9 / passed)
 
     def told(self, own_ns: int) -> int:
-        """The system's clock (ns) when the NIC's read this."""
+        """System time (ns) at a time of the NIC's clock."""
         own, system, ppb = self.line
         passed = own_ns - own
         return system + passed + passed * ppb // 10**9
 
     def error_ns(self, own_ns: int) -> int:
-        """The bound of what `told` is off by, while both clocks run evenly."""
+        """Error bound of that time, while both clocks run evenly."""
         last, first = self.readings[-1], self.readings[0]
         passed = last.own_ns - first.own_ns
         slope = UNKNOWN_PPB
@@ -76,7 +76,7 @@ class Join:
         return last.error_ns + abs(own_ns - last.own_ns) * slope // 10**9 + 2
 
     def add(self, reading: Reading) -> None:
-        """Both clocks were read again."""
+        """Add a reading of both clocks."""
         if self.readings:
             away = abs(self.told(reading.own_ns) - reading.system_ns)
             bound = self.error_ns(reading.own_ns)

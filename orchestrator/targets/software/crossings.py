@@ -1,4 +1,4 @@
-"""What both ends of each link have counted, put together: one `Crossing` per direction."""
+"""Counters of both ends of each link, combined: one `Crossing` per direction."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def given_up(ends: Iterable[Sequence[int]], dropped: int, unsent: int, left: int
 
 
 def _whole(machines: Machines) -> list[str]:
-    """The machines whose interfaces are this run's alone: not the NICs that an agent lent."""
+    """Machines whose interfaces belong to this run alone, without borrowed NICs."""
     return [name for name, machine in machines.machines.items() if machine.descriptor >= 0]
 
 

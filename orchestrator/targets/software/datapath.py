@@ -1,4 +1,4 @@
-"""Which backend carries the frames of a run: what was asked for, what there is, and why."""
+"""Selection of the packet back end of a run: the requested one, the available ones, the reason."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Choice:
     launch: bool = False
 
     def with_words(self, **words: Any) -> Choice:
-        """The same, of which manifest and report say more."""
+        """The same choice, with further entries for manifest and report."""
         return replace(self, said=self.said | words)
 
     @property
     def descriptors(self) -> list[int]:
-        """What the worker has to be handed."""
+        """File descriptors for the worker."""
         return self.grant.descriptors if self.grant else []
 
     def backend(self) -> Backend:

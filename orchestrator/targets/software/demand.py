@@ -1,4 +1,4 @@
-"""What a plan demands of a real-time machine, and which rates it must have reached."""
+"""Timing demands of a plan on a real-time machine, and the rates that its ports must reach."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
 
 
 def _controlled(drains: Drains, port: Port, holding: Iterable[Params]) -> list[int]:
-    """The times to drain of the queues of a switch's port that somebody holds: `holding` are those
+    """The drain times of a switch port's controlled queues: `holding` are those
     who may do so by delays."""
     point = drains.of_point(port)
     found = [drains.of_pause(port), drains.of_input_point(port), drains.of_input_pause(port)]
@@ -61,7 +61,7 @@ def _controlled(drains: Drains, port: Port, holding: Iterable[Params]) -> list[i
 
 
 def _margins(resolved: ResolvedPlan) -> list[int]:
-    """What each reaction point that goes by delays bears of them, at the rate of its link."""
+    """Delay margins of the delay-based reaction points, at the rate of their links."""
     plan, margins = resolved.plan, list[int | None]()
     for port in plan.ports():
         use = resolved.use("reaction_point", port.node)
@@ -71,7 +71,7 @@ def _margins(resolved: ResolvedPlan) -> list[int]:
 
 
 def _longest_way(plan: Plan) -> int:
-    """Links between the ends of the flow whose way has most of them."""
+    """Number of links on the longest path of any flow."""
     table, known = plan.routes(), {port.entity: port for port in plan.ports()}
     ways = {
         (flow.node, member)
@@ -83,7 +83,7 @@ def _longest_way(plan: Plan) -> int:
 
 
 def _host_queues(resolved: ResolvedPlan, drains: Drains) -> list[int]:
-    """The times to drain of the NICs' queues, where somebody at both ends answers what comes."""
+    """The drain times of the NICs' queues, where both ends react to received frames."""
     programs = any(use.algorithm.programs for use in resolved.uses["traffic"].values())
     if not programs and not resolved.uses.get("transport"):
         return []
@@ -128,7 +128,8 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
 
 
 def _was_filled(recording: Recording, port: str, way: str, suffix: str) -> np.ndarray:
-    """Between which samples a lane of a port always had something to send, and was let, bool[n]."""
+    """Mask bool[n] of sample intervals in which a lane of a port was backlogged and permitted to
+    send."""
     waiting = recording.column(port + suffix, "queue_frames") > 0
     emptied = np.diff(recording.column(port + suffix, "times_emptied")) > 0
     held = np.diff(recording.column(way + suffix, "paused_ps")) > 0  # it was not to send then

@@ -1,4 +1,4 @@
-"""From a step that the kernel denied to a lack by name and the remedy for it."""
+"""Refusals with a remedy for steps that the kernel denied."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def forbidding_setting(root: Path = Path("/proc/sys")) -> tuple[str, str] | None
 
 
 def refusal(denied: Denied, root: Path = Path("/proc/sys")) -> Refused:
-    """What to tell the user about a denied step."""
+    """Refusal with its remedy for a denied step."""
     lack, remedy = _explain(denied, root)
     return Refused(WHO, lack, f"Remedy: {remedy} {SIMULATE}")
 

@@ -1,4 +1,4 @@
-"""How long queues take to drain from where they are held: the least over a run.
+"""Drain times of queues from their operating point: the least over a run.
 
 A queue is held where its congestion point wants it, where sources that go by delays let it be, or
 below the mark from which on its neighbours are paused. There it is the room above the mark that
@@ -21,7 +21,7 @@ Served = Iterable[tuple[int, int]]
 
 
 class Drains:
-    """Times to drain of a plan's queues (ps); None where nobody holds one."""
+    """Drain times of a plan's queues (ps); None where no mechanism holds one."""
 
     def __init__(self, resolved: ResolvedPlan) -> None:
         self._resolved, self._times = resolved, OverTime(resolved)
@@ -62,14 +62,14 @@ class Drains:
         return self._of_room(port.input, self._at_input(port))
 
     def of_host_queue(self, port: Port) -> int | None:
-        """Of what waits at a NIC, all of it."""
+        """Of a NIC's whole queue."""
         node = self._resolved.plan.nodes[port.node]
         if not isinstance(node, Nic):
             return None
         return node.host_queue * BIT_PS // max(self._lines[port.entity])
 
     def whole(self, port: Port) -> int:
-        """Of an output that nobody holds: all of it."""
+        """Of an output without congestion control: the whole queue."""
         return min(octets * BIT_PS // rate for rate, octets in self._times.served(port))
 
     def _of_held(self, queue: str, served: Served) -> int | None:

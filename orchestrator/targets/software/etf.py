@@ -1,4 +1,4 @@
-"""The kernel's queueing discipline `etf`: frames leave at times, launched by the NIC.
+"""Queueing discipline `etf` of the kernel: the NIC sends each frame at its launch time.
 
 Rtnetlink by hand (linux/rtnetlink.h, linux/pkt_sched.h), for pyroute2 does not know it. It goes to
 a NIC's only transmit queue, or to each below `mq`. It takes times of CLOCK_TAI alone.
@@ -22,7 +22,7 @@ ANSWER_S = 5.0
 OFFLOAD = 1 << 1
 """Of struct tc_etf_qopt: the NIC launches (OFFLOAD_ON)."""
 HANDLE = 0x7B0000
-"""Of the queueing disciplines that are ours."""
+"""Handle of tailback's queueing disciplines."""
 
 
 def put(index: int, queues: int) -> None:
@@ -89,7 +89,7 @@ def _ask(what: int, index: int, parent: int, handle: int, kind: str, more: bytes
 
 
 def _asked(message: bytes) -> list[bytes]:
-    """What the kernel answers before it acknowledges. Raises OSError."""
+    """Kernel's answers before the acknowledgement. Raises OSError."""
     found: list[bytes] = []
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as kernel:
         kernel.settimeout(ANSWER_S)

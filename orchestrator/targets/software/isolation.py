@@ -1,4 +1,4 @@
-"""Entering the namespaces in which a worker may make interfaces, without privileges."""
+"""Isolation of a worker: user and network namespaces in which it may make interfaces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Denied(Exception):
 def isolate(user_namespace: bool = True) -> bool:
     """Put this process into a user and a network namespace of its own.
 
-    It is root there and nobody outside. A process that may not make user namespaces but has the
+    It is root there alone. A process that may not make user namespaces but has the
     capability makes the network namespace alone, as does one that has it and wants no other.
     Returns whether there is a user namespace.
     """

@@ -1,4 +1,4 @@
-"""The job of a worker: build the machines of a plan, drive them in real time, record."""
+"""Worker job of a whole plan: build the machines, drive them in real time, record."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def join(
 ) -> dict[str, tuple[str, int]]:
     """Make a machine per node and a veth pair per link; where each port of the plan ended up.
 
-    `devices`: of nodes that devices of others are cabled to, their interfaces.
+    `devices`: of nodes that are cabled to DUTs, their interfaces.
     """
     for name in plan.nodes:
         if is_ours(plan, name):
@@ -84,7 +84,7 @@ def run(
 
     `live`: its samples are handed out and it is changed as the parent asks. `pace`: seconds of the
     run per second, in steps of 0.001. `most`: cores that threads spin on at most. `carried`: what
-    carries its frames. `devices`: sockets of the interfaces that devices of others are at.
+    carries its frames. `devices`: sockets of the interfaces that lead to DUTs.
     """
     devices = devices or {}
     resolved = Plan.load(text).check(Registry.load())
@@ -134,7 +134,11 @@ def _driven(
     attendant = None
     if live:
         attendant = Attendant(
-            control, resolved, threads, lambda told: control.report((CHANGED, told)), spare=spare
+            control,
+            resolved,
+            threads,
+            lambda change: control.report((CHANGED, change)),
+            spare=spare,
         )
     prepared = realtime.prepare()
     for node in devices:  # what was heard so far was none of this run's

@@ -52,7 +52,7 @@ def capabilities() -> set[int]:
 
 
 def set_timer_slack(nanoseconds: int) -> None:
-    """How much later than asked the kernel may wake this thread, to save wake-ups."""
+    """Set the timer slack: the delay by which the kernel may coalesce wake-ups (ns)."""
     _call("prctl", PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0)
 
 

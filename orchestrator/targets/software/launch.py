@@ -1,4 +1,4 @@
-"""The parent's side of a worker: start it, hear its reports, get its result, end it."""
+"""Worker process, parent's side: start, reports, result, end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from orchestrator import interpreter
 from orchestrator.errors import RunFailed, TailbackError
-from orchestrator.targets.software import worker as told
+from orchestrator.targets.software import worker as worker_main
 from orchestrator.targets.software.denial import refusal
 from orchestrator.targets.software.isolation import Denied
 
@@ -34,7 +34,7 @@ class Worker:
         handed: Sequence[int] = (),
         lends: bool = False,
         stays: bool = False,
-        process: str = told.__name__,
+        process: str = worker_main.__name__,
     ) -> None:
         self._job = (job, arguments)
         self._process = process
@@ -46,14 +46,14 @@ class Worker:
         self.stays = stays
         """Whether it is to be root of where it is started: see `worker.STAYS`."""
         self.drives = True
-        """Whether it is a data path, which takes cores: who looks at processes is told."""
+        """True for a data path, which takes cores: its command line shows that to other runs."""
         self.result: Any = None
 
     def __enter__(self) -> Worker:
         self.pipe, far = Pipe()
-        words = [str(far.fileno()), str(os.getpid()), *([told.LENDS] if self.lends else [])]
-        words += [] if self.drives else [told.HOLDS]
-        words += [told.STAYS] if self.stays else []
+        words = [str(far.fileno()), str(os.getpid()), *([worker_main.LENDS] if self.lends else [])]
+        words += [] if self.drives else [worker_main.HOLDS]
+        words += [worker_main.STAYS] if self.stays else []
         try:
             self.process = subprocess.Popen(
                 interpreter.module(self._process, *words),
@@ -85,12 +85,12 @@ class Worker:
             self.process.wait()
 
     def order(self, order: Any) -> None:
-        """Send the job something; it finds it in `Control.orders`."""
+        """Send an order to the job, which finds it in `Control.orders`."""
         with suppress(BrokenPipeError):  # it has ended: `reports` tells why
             self.pipe.send(order)
 
     def reports(self) -> Iterator[Any]:
-        """What the job reports, until it is done; `result` holds what it returned then."""
+        """Reports of the job, until it is done; `result` holds its return value then."""
         while True:
             try:
                 kind, content = self.pipe.recv()
@@ -99,14 +99,14 @@ class Worker:
                     f"target software: the worker process ended ({self._ending()}) before its job "
                     "was done; nothing of it stays behind"
                 ) from gone
-            if kind == told.REPORT:
+            if kind == worker_main.REPORT:
                 yield content
-            elif kind == told.RESULT:
+            elif kind == worker_main.RESULT:
                 self.result = content
                 return
-            elif kind == told.DENIED:
+            elif kind == worker_main.DENIED:
                 raise refusal(Denied(content[0], OSError(content[1], os.strerror(content[1]))))
-            elif kind == told.FAILED:
+            elif kind == worker_main.FAILED:
                 mistake = TailbackError(content[1])
                 mistake.exit_code = content[0]
                 raise mistake

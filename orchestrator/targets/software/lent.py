@@ -1,4 +1,4 @@
-"""Interfaces of this machine that a run's nodes have and the run does not own: NICs with cables."""
+"""Borrowed NICs: interfaces of this machine that a run's nodes use and the run does not own."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Handed = dict[str, dict[str, Any]]
 
 @dataclass
 class Outside(Machine):
-    """The NICs of a node, behind one socket that somebody else has opened."""
+    """NICs of a node, behind one socket that another process has opened."""
 
     indices: list[int] = field(default_factory=list)
 
     @property
     def interfaces(self) -> list[int]:
-        """Interface indices in the network namespace of who opened them."""
+        """Interface indices in the network namespace of the opening process."""
         return self.indices
 
 
 def outside_of(node: str) -> str:
-    """What the machine of a node's NICs is called; no node has such a name."""
+    """Name of the machine of a node's NICs; no node has such a name."""
     return f"{node}/nics"
 
 

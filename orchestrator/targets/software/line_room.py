@@ -1,4 +1,4 @@
-"""Whether the delay lines of a plan hold what its links keep under way, before a run in real time.
+"""Check before a real-time run: delay lines hold the frames under way on their links.
 
 A link of rate r and delay d has r * d / 8 octets on the way when it is full. A delay line has room
 for `buffer` octets, and drops what is more; frames wait in memory that is set aside before the run.
@@ -21,7 +21,7 @@ from orchestrator.run.machine import free_bytes
 BYTE_PS = 8 * 10**12
 """Ps that a byte takes at 1 bit/s."""
 US = 10**6
-"""Ps: what fits is told in whole microseconds."""
+"""Ps: capacities are reported in whole microseconds."""
 
 
 def check_lines(resolved: ResolvedPlan, worlds: int, memory: int | None = None) -> None:
@@ -66,7 +66,7 @@ def _overfull(resolved: ResolvedPlan, way: Direction, longest: int) -> tuple[int
     """Octets that a direction's frames, back to back, need; what is wrong where they do not fit."""
     link = resolved.plan.links[way.link]
     rate, delay = _extremes(resolved, way)
-    if delay == 0 or longest == 0:  # nothing waits, or nobody sends
+    if delay == 0 or longest == 0:  # no frame waits, or none is sent
         return 0, None
     needed = room_for(rate, delay, longest, link.overhead)
     if needed <= link.buffer:

@@ -1,4 +1,4 @@
-"""The control loops of a plan: per controlled queue who answers it, and how soon that is there.
+"""Control loops of a plan: the sources of each controlled queue, and their reaction times.
 
 Of each the shortest way is taken, and of what the timeline changes the least: what a loop is said
 to have felt it may not have, and what it is said not to have felt it has not.
@@ -27,7 +27,7 @@ def loops_of(resolved: ResolvedPlan) -> list[Loop]:
 
 
 def _joined(one: Loop, other: Loop) -> Loop:
-    """Two ways that the same queue is controlled by: whichever is shorter counts for both."""
+    """Combine two paths by which the same queue is controlled: the shorter counts for both."""
     sooner = min(one, other, key=lambda each: each.answer_ps)
     return Loop(
         one.queue,
@@ -41,14 +41,14 @@ def _joined(one: Loop, other: Loop) -> Loop:
 
 
 class Ways:
-    """The ways by which queues of a plan are controlled."""
+    """Feedback paths by which queues of a plan are controlled."""
 
     def __init__(self, resolved: ResolvedPlan) -> None:
         self._resolved, self._plan = resolved, resolved.plan
         self._drains, self._trips = Drains(resolved), shortest_trips(resolved)
 
     def of_flows(self) -> Iterator[Loop]:
-        """Where a source answers what comes of its flow: messages, marks, delays, and
+        """Loops of sources that react to their flow's feedback: messages, marks, delays,
         acknowledgements."""
         resolved, plan = self._resolved, self._plan
         table, known = plan.routes(), {port.entity: port for port in plan.ports()}
@@ -96,7 +96,8 @@ class Ways:
                     yield self.loop(entered.input, before, drain, source, port.node, acts=acts)
 
     def of_pauses(self) -> Iterator[Loop]:
-        """Where neighbours are held by PAUSE or PFC: the room above the mark fills meanwhile."""
+        """Loops of PAUSE and PFC: the headroom above the threshold fills during the loop's
+        delay."""
         plan = self._plan
         for port in plan.ports():
             if not isinstance(plan.nodes[port.node], Switch):

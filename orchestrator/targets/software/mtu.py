@@ -1,4 +1,4 @@
-"""Interfaces that are too narrow for the plan's frames: why frames were lost, for the reader."""
+"""MTU check: interfaces that are too narrow for the plan's frames, as a reason for losses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ETHERNET, TAG = 14, 4
 def narrow(
     resolved: ResolvedPlan, machines: Machines, local: Mapping[str, tuple[str, int]]
 ) -> list[str]:
-    """A sentence for each interface of ours that frames of the plan do not fit through."""
+    """A sentence for each local interface whose MTU is below the plan's frames."""
     longest = longest_frames(resolved)
     mtus = {name: machines.mtus(name) for name, _ in local.values()}
     found = []

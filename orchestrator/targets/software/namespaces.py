@@ -34,7 +34,7 @@ COUNTERS = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped", "rx_errors",
 
 
 class Receiver(Protocol):
-    """Something that frames come to."""
+    """Receiver of frames: a socket with statistics."""
 
     def statistics(self) -> tuple[int, int]:
         """Frames that reached it so far, and those of them it had no room for."""
@@ -42,7 +42,7 @@ class Receiver(Protocol):
 
 @dataclass
 class Machine:
-    """One node's network namespace. Port p is the interface of index FIRST_INTERFACE + p."""
+    """Network namespace of a node. Port p is the interface of index FIRST_INTERFACE + p."""
 
     name: str
     descriptor: int
@@ -193,14 +193,14 @@ class Machines:
         return [{counter: int(row[counter]) for counter in COUNTERS} for row in rows]
 
     def mtus(self, name: str) -> list[int]:
-        """The MTU of each port, in the order of ports; none of a machine that is not ours."""
+        """The MTU of each port, in the order of ports; none of another run's machine."""
         machine = self.machines[name]
         if machine.descriptor < 0:
             return []
         return [int(link.get("mtu")) for link in self._interfaces(machine)]
 
     def _interfaces(self, machine: Machine) -> list[Any]:
-        """What the kernel says of each port's interface, in the order of ports."""
+        """Kernel's entry of each port's interface, in the order of ports."""
         with self._inside(machine), IPRoute() as netlink:
             links = {link["index"]: link for link in netlink.get_links()}
         return [links[index] for index in machine.interfaces]
@@ -248,12 +248,12 @@ class Machines:
 
 
 def port_of(node: str) -> str:
-    """What the machine of a node's host port is called; no node has such a name."""
+    """Name of the machine of a node's host port; no node has such a name."""
     return f"{node} port"
 
 
 def host_of(node: str) -> str:
-    """What the machine of a node's programs is called."""
+    """Name of the machine of a node's programs."""
     return f"{node} host"
 
 

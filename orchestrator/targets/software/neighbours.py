@@ -1,5 +1,4 @@
-"""Other runs in real time that have cores of this machine: neither of two at once is as it would be
-alone, and no pace mends that as waiting does."""
+"""Detection of concurrent real-time runs on this machine's cores, which distort each other."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ class Neighbour:
     part of one that an agent hosts."""
 
     process: int
-    """Of whoever started it: the command `tailback run`, a script, an agent."""
+    """Process that started it: the command `tailback run`, a script, an agent."""
     folder: Path | None
     machine: str = ""
     """Where it is, in a run of several machines."""
@@ -38,7 +37,8 @@ class Neighbour:
 
     @classmethod
     def of_agent(cls, machine: str, told: object) -> Neighbour:
-        """From what an agent told of its machine. Raises ValueError for anything else."""
+        """Neighbour from an agent's report about its machine. Raises ValueError for malformed
+        ones."""
         if not isinstance(told, dict):
             raise ValueError("no neighbour")
         process, folder = told.get("process"), told.get("folder")
@@ -48,7 +48,7 @@ class Neighbour:
 
 
 def neighbours() -> list[Neighbour]:
-    """Those that go on now and may take cores that this process may have."""
+    """Concurrent runs that may use cores of this process."""
     commands = processes.commands()
     folders = processes.run_folders(commands)
     found = {}
@@ -70,7 +70,7 @@ def other_runs() -> list[Neighbour]:
 
 
 def _shares_cores(process: int) -> bool:
-    """Whether it may be on a core where we may be. A process that has ended is not."""
+    """Return whether a process may run on a core of this one. An ended process may not."""
     try:
         return bool(os.sched_getaffinity(process) & os.sched_getaffinity(0))
     except OSError:
@@ -78,7 +78,7 @@ def _shares_cores(process: int) -> bool:
 
 
 def with_neighbours(fidelity: dict[str, Any], met: list[Neighbour]) -> dict[str, Any]:
-    """The fidelity of a run beside which these went on: they are told, and no pace is advised."""
+    """Fidelity of a run with the concurrent runs; no pace is advised."""
     if not met:
         return fidelity
     told = fidelity | {"neighbours": [one.as_table() for one in met]}

@@ -1,4 +1,4 @@
-"""What the NICs of this machine can do for a data path: times by hardware, AF_XDP in the driver.
+"""Capabilities of this machine's NICs: hardware timestamps, AF_XDP in the driver.
 
 Asked of the kernel: ETHTOOL_GET_TS_INFO, and the generic netlink family `netdev` (Linux 6.3 and
 later; before that nothing is known of AF_XDP).
@@ -25,13 +25,13 @@ BASIC, ZERO_COPY = 0, 3
 RECEIVE_TIME = 0
 """Bit of enum netdev_xdp_rx_metadata: an XDP program can read when a frame came."""
 SEND_TIME, LAUNCH_TIME = 0, 2
-"""Bits of enum netdev_xsk_flags: AF_XDP tells when a frame left, or is told when it is to."""
+"""Bits of enum netdev_xsk_flags: AF_XDP reports transmit times, or takes launch times."""
 DEV_GET = 1
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a NIC and its driver can do."""
+    """Capabilities of a NIC and its driver."""
 
     name: str
     driver: str | None
@@ -67,13 +67,14 @@ TIMES = ("receive times by hardware", "send times by hardware", "hardware clock"
 
 
 def lacking(name: str) -> list[str]:
-    """Which of TIMES an interface of this network namespace lacks, all where it does not tell."""
+    """Capabilities of TIMES that an interface of this network namespace lacks, all where
+    unknown."""
     able = Abilities(name, None, _stamping(name)).able
     return [what for what in TIMES if not able[what]]
 
 
 def told(nic: Abilities) -> Further:
-    """A line of `tailback doctor`; what the NIC lacks is named."""
+    """Line of `tailback doctor` about a NIC, with the names of missing capabilities."""
     there = ", ".join(name for name, able in nic.able.items() if able)
     not_there = ", ".join(name for name, able in nic.able.items() if not able)
     who = f"NIC {nic.name}"
@@ -116,7 +117,7 @@ def _driver(nic: str) -> str | None:
 
 
 def _asked(nic: str, command: int, room: int) -> bytes:
-    """What one ethtool command says of a NIC, behind the command's number. Raises OSError."""
+    """Answer to an ethtool command, behind the command's number. Raises OSError."""
     memory = ctypes.create_string_buffer(struct.pack("I", command), 4 + room)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sP8x", nic.encode(), ctypes.addressof(memory))
@@ -125,7 +126,7 @@ def _asked(nic: str, command: int, room: int) -> bytes:
 
 
 def _netdev() -> dict[int, tuple[int, int, int]]:
-    """Interface index -> its XDP, receive metadata and AF_XDP flags; empty where nobody tells."""
+    """Interface index -> its XDP, receive metadata and AF_XDP flags; empty without that family."""
     from pyroute2.netlink import NLM_F_REQUEST, genlmsg
     from pyroute2.netlink.exceptions import NetlinkError
     from pyroute2.netlink.generic import GenericNetlinkSocket

@@ -1,6 +1,6 @@
-"""The clocks of NICs over a run: read every now and then, and their lines handed to the data path.
+"""Thread that tracks the clocks of NICs over a run and hands their mapping to the data path.
 
-A thread of its own, asleep but for the readings: each takes some ten microseconds of a core.
+The thread is idle between readings; each takes some ten microseconds of a core.
 """
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ class NicClocks(threading.Thread):
         self.start()
 
     def refresh(self) -> None:
-        """Read every clock, and have its times carried over by the new line. Raises OSError."""
+        """Read every clock, and hand its new line to the data path. Raises OSError."""
         for port, clock in self._clocks.items():
             self._joins[port].add(phc.read(clock))
         for clocks, wire, port in self._wires:
             write_line(clocks, wire, *self._joins[port].line)
 
     def run(self) -> None:
-        """Go on until `end`; a clock that can no longer be read keeps its line, and is told of."""
+        """Track the clocks until `end`; a clock that can no longer be read keeps its line and is
+        reported."""
         while not self._ended.wait(EVERY_S):
             try:
                 self.refresh()
@@ -64,7 +65,7 @@ class NicClocks(threading.Thread):
 
     def end(self) -> dict[str, Any]:
         """Stop; for manifest and fidelity, by port: what times may be off by (s), how far
-        readings were from what was told before (s), how much faster the system's runs, jumps."""
+        readings were from the previous line (s), the system's rate above the NIC's, jumps."""
         self._ended.set()
         self.join()
         said: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The paces at which real frames are sent: seconds of the run per second of the clock."""
+"""Paces of real-time runs: seconds of the run per second of the clock."""
 
 SLOWEST, FASTEST = 0.00001, 100.0
 STEP = 0.000001

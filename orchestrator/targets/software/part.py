@@ -1,7 +1,7 @@
-"""The job of a worker that hosts some nodes of a plan, for an agent: the rest lives elsewhere.
+"""Worker job of an agent: hosts some nodes of a plan; other machines host the others.
 
 Links between its own nodes are veth pairs, as ever; a link to another machine is a named NIC that
-the agent has opened and handed over. It waits to be told when time 0 is.
+the agent has opened and handed over. It waits for the agent to set time 0.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ PACE_WORDS = 2
 
 @dataclass(frozen=True)
 class Spec:
-    """What an agent tells its worker. Descriptors are those that the worker was handed."""
+    """Order of an agent to its worker. Descriptors are those that the worker inherited."""
 
     plan: str
     nodes: list[str]
@@ -93,7 +93,7 @@ class Spec:
     """Port -> descriptor of its NIC's clock."""
 
     def backend(self) -> Backend:
-        """What carries its frames."""
+        """Packet back end."""
         if self.stamps is None and not self.launch:
             return PACKETS
         outside = frozenset(f"{node}/nics" for node in self.ports)
@@ -173,14 +173,14 @@ def host(control: Any, told: dict[str, Any]) -> None:
 
 
 def wait_to_collect(control: Any) -> None:
-    """Until the results are wanted; a change that is asked for comes too late."""
+    """Wait for the order to collect results; a live change is too late then."""
     while (order := control.orders.get())[0] != COLLECT:
         if order[0] == CHANGE:
             control.report((ENDED, {CHANGE: {"number": order[2], "refused": AT_ITS_END}}))
 
 
 def build_machines(plan: Plan, spec: Spec) -> tuple[Machines, dict[str, tuple[str, int]]]:
-    """Emulated machines for the nodes, joined where both ends are ours; where each port is."""
+    """Emulated machines for the nodes, joined where both ends are here; each port's machine."""
     machines = Machines()
     local: dict[str, tuple[str, int]] = {}
     for name in spec.nodes:

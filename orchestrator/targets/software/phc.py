@@ -1,4 +1,4 @@
-"""Reading a NIC's clock (/dev/ptpN) beside the system's, by ioctl (linux/ptp_clock.h)."""
+"""PTP hardware clock of a NIC (/dev/ptpN), read against the system clock (linux/ptp_clock.h)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can this machine hold emulated machines? Found out by making two and sending a frame."""
+"""Probe for network namespaces: makes two machines and sends a frame from one to the other."""
 
 from __future__ import annotations
 

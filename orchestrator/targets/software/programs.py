@@ -1,4 +1,4 @@
-"""The programs of a run, as the worker sees them: namespaces, supervisor, what became of them."""
+"""Programs of a run, worker's side: namespaces, supervisor process, output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process can do to keep two spinning threads on their cores.
+"""Real-time settings of a process: CPU affinity, priority, locked memory, timer slack.
 
 Each thread spins on a core of its own, never under SCHED_FIFO: the kernel's real-time throttling
 takes such a spinner off for 50 ms in every second. The main thread must sleep in a system call
@@ -40,7 +40,7 @@ def elevate() -> None:
 
 
 def locks_little() -> bool:
-    """Whether this process may lock a limited amount of memory only, unless it is privileged."""
+    """Return whether RLIMIT_MEMLOCK limits the memory that this process may lock."""
     return resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] != resource.RLIM_INFINITY
 
 
@@ -80,7 +80,8 @@ def pin(core: int) -> bool:
 
 
 def taken() -> dict[str, float]:
-    """Time that was taken from the calling thread since it began, and by the hypervisor, seconds.
+    """CPU time taken from the calling thread since it began, by other tasks and by the hypervisor
+    (s).
 
     "waited": it could have run, and others did (what cannot be read is absent).
     "stolen": all cores of this machine together, since boot, in steps of 10 ms; a hypervisor that

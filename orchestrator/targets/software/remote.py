@@ -1,4 +1,4 @@
-"""The live side of a software run in the parent: between session and the worker's attendant."""
+"""Live relay of a software run, parent's side: between the session and the worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from orchestrator.targets.software.stages import HALT
 
 
 class Remote:
-    """See the module. `woken` is called from the feed's thread, all else from the main one."""
+    """Live relay between session and worker. `woken` is called from the feed's thread, all else
+    from the main one."""
 
     def __init__(self, session: Session, worker: Worker, resolved: ResolvedPlan) -> None:
         self.session, self.worker, self.resolved = session, worker, resolved
@@ -58,7 +59,7 @@ class Remote:
             self.worker.order((MAKE, number, order.step()))
 
     def hear(self, news: tuple[Any, ...]) -> None:
-        """What the attendant reports."""
+        """Handle a report of the worker."""
         if news[0] == ROWS:
             self.rows.add(news[1], news[2])
             self.session.now_ps = int(news[1][-1])

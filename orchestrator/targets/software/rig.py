@@ -1,4 +1,4 @@
-"""What one thread of the data path works with besides its world: sockets, batches, scratch."""
+"""I/O state of one data path thread: sockets, batches, scratch arrays."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, 
 
 RECEIVE_BATCH = 32
 FREE_RUNNING_PS = 10**18
-"""The horizon of a clock that is not held back, whoever lags behind."""
+"""Horizon of a clock that is never held back, however late the threads are."""
 LEAST_HORIZON_PS = 10**6
 """Some turns of an idle loop, in the machine's time: a clock that may run ahead by less hardly
 moves."""
 
 
 def horizon_of(asked_ps: int, speed: int) -> int:
-    """How far the clock of a run may go ahead (ps of it), from what its plan would let it.
+    """Horizon of a run's clock (ps of the run), from the horizon that its plan allows.
 
     A run that is slower than real time takes as little of the machine's time for it as one that is
-    not, and so less of its own: nobody who waits for its clock lives in real time, and what a stall
-    would have been late by is dropped from the clock instead.
+    not, and so less of its own: no waiter for its clock is in real time, and the delay of a
+    stall is dropped from the clock instead.
     """
     slowed = min(speed, REAL_TIME)
     return max(asked_ps * slowed // REAL_TIME, LEAST_HORIZON_PS * slowed // REAL_TIME, 1)
@@ -61,10 +61,10 @@ class Rig(NamedTuple):
     clocks: np.ndarray  # int64[n, 8]: see orchestrator.engine.datapath.joined
     departures: np.ndarray  # int64[7]: see orchestrator.engine.datapath.departures
     left: np.ndarray  # int64[rows, 8]: frames whose times of departure are awaited, likewise
-    late: np.ndarray  # histogram of how late frames left (ps), where that is told
+    late: np.ndarray  # histogram of departures' lateness (ps), where it is known
     errors: Errors
     launches: np.ndarray  # int64[3]: see orchestrator.engine.datapath.launches
-    launched: np.ndarray  # int64[n]: 1 where a wire's frames are told when to leave
+    launched: np.ndarray  # int64[n]: 1 where a wire's frames have launch times
     outgoing: Batch
     lateness: np.ndarray  # histogram (orchestrator.engine.histogram)
     stamp: np.ndarray  # int64[2]: scratch of the clock
@@ -91,7 +91,7 @@ class Rig(NamedTuple):
 
 @dataclass
 class Shared:
-    """What the threads of a run tell each other."""
+    """State shared by the threads of a run."""
 
     horizon_ps: int
     held: np.ndarray
@@ -106,7 +106,7 @@ class Shared:
 
     @classmethod
     def of(cls, threads: int, horizon_ps: int, speed: int = REAL_TIME) -> Shared:
-        """At the start of a run; `speed` in ps of it per us."""
+        """Shared state at the start of a run; `speed` in ps of it per us."""
         horizon_ps = horizon_of(horizon_ps, speed)
         held, progress = np.zeros(threads, np.int64), np.full(threads, -NEVER, np.int64)
         return cls(horizon_ps, held, progress, speed)

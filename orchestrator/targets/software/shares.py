@@ -1,4 +1,4 @@
-"""Which nodes share a thread of the data path."""
+"""Assignment of nodes to data path threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw packet sockets: opened in the network namespace of the calling thread."""
+"""Raw packet sockets in the network namespace of the calling thread."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ RECEIVE_BUFFER = 16_000_000
 def open_raw(receive_buffer: int = RECEIVE_BUFFER) -> socket.socket:
     """A non-blocking socket that receives what every interface of this namespace receives.
 
-    Frames that it sends do not come back to it, and VLAN tags are told beside the frame. It is
-    not bound to an interface; open it before anybody sends.
+    Frames that it sends do not come back to it, and VLAN tags come as ancillary data. It is
+    not bound to an interface; open it before the first frame is sent.
     """
     raw = socket.socket(
         socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(ETH_P_ALL)
@@ -51,7 +51,7 @@ def open_raw(receive_buffer: int = RECEIVE_BUFFER) -> socket.socket:
 def ask_for_times(raw: socket.socket, hardware: bool = False, departures: bool = False) -> None:
     """Let every frame bring the time of its arrival: of the kernel's clock CLOCK_REALTIME, or of
     the NIC's with `hardware`. With `departures` the error queue tells when frames left, with their
-    octets. A NIC has to be told to take times, too (`testbed.agent.stamping`)."""
+    octets. Timestamping has to be enabled on the NIC, too (`testbed.agent.stamping`)."""
     flags = RECEIVED_BY_NIC if hardware else RECEIVED_BY_KERNEL
     if departures:
         flags |= SENT_BY_NIC if hardware else SENT_BY_KERNEL

@@ -25,7 +25,7 @@ PLAIN = "or leave rdma out of the traffic, whose programs have TCP and UDP witho
 
 
 def answers() -> OSError | None:
-    """What the kernel says to whoever wants to talk of RDMA devices; None: it listens."""
+    """Open an RDMA netlink socket: the kernel's error, or None."""
     try:
         socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, PROTOCOL).close()
     except OSError as error:
@@ -34,7 +34,8 @@ def answers() -> OSError | None:
 
 
 def lack(root: Path = Path("/"), ask: Callable[[], OSError | None] = answers) -> Refused | None:
-    """Why no such device is to be had here, with the remedy; None where nothing is known to lack.
+    """Refusal, with its remedy, where soft-RoCE is unavailable; None where nothing is known to be
+    missing.
 
     Whether this user may make one the kernel says when it is asked to: `add`.
     """
@@ -55,8 +56,8 @@ def lack(root: Path = Path("/"), ask: Callable[[], OSError | None] = answers) ->
 
 
 def has_module(root: Path, release: str) -> bool:
-    """Whether the module is loaded, built in, or lies where the kernel finds it when it is asked
-    for such a device."""
+    """Return whether the module is loaded, built in, or in the folder from which the kernel loads
+    it on demand."""
     if (root / "sys/module" / MODULE).exists():
         return True
     modules = root / "lib/modules" / release
@@ -72,8 +73,8 @@ def has_module(root: Path, release: str) -> bool:
 
 
 def name_of(number: int) -> str:
-    """What the device of this process's host number so and so is called: RDMA devices may be seen
-    in all namespaces, and other runs have some, too."""
+    """Name of the device of this process's host number `number`: RDMA devices may be visible in all
+    namespaces, and other runs have some, too."""
     return f"tb{os.getpid()}n{number}"
 
 

@@ -1,5 +1,4 @@
-"""What a part's worker reports, in this order, and what it is told. Nothing is imported: agents
-know these words too."""
+"""Stages reported by a worker, and orders of its agent. Import-free: agents use these names too."""
 
 BUILDING, COMPILING, READY, RUNNING, ENDED, COLLECTED = (
     *("building", "compiling", "ready", "running"),

@@ -1,4 +1,4 @@
-"""What the threads of a run logged of turns that took long, for `fidelity["stalls"]`."""
+"""Stall log of a run's threads: long turns of their loops, for `fidelity["stalls"]`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION = 1
 
 
 def told(threads: Sequence[Thread], resolved: ResolvedPlan) -> dict[str, Any]:
-    """See `orchestrator.run.stall_table.told`."""
+    """Stall table of a run; see `orchestrator.run.stall_table.told`."""
     pace = float(threads[0].rig.speed[0]) / REAL_TIME
     logs = [log_of(thread.nodes, words_of(thread), rows_of(thread)) for thread in threads]
     return stall_table.told(logs, loops_of(resolved), pace)
@@ -41,7 +41,7 @@ def rows_of(thread: Thread) -> np.ndarray:
 
 
 def words_of(thread: Thread) -> dict[str, Any]:
-    """What else its log says: fields of a `Log`."""
+    """Further fields of a thread's `Log`."""
     words = thread.rig.stalled
     return {
         "count": int(words[at.COUNT]),
@@ -80,7 +80,7 @@ def _turn(row: list[int]) -> Turn:
 
 
 def handed(threads: Sequence[Thread], one_clock: bool) -> tuple[np.ndarray, dict[str, Any]]:
-    """What a part of a run tells of its stalls.
+    """Stall words of one machine's part of a run.
 
     The rows of all its threads, one behind the other, int64[n, COLUMNS] with n at most
     `stalls.ROWS` for each; and in words whose they are. `one_clock`: its clock is one with those of

@@ -1,4 +1,4 @@
-"""The process that programs of a run live below: it starts them, and they end with it.
+"""Supervisor process of a run's programs: starts them, and its end ends them.
 
 Run as `python -m orchestrator.targets.software.supervisor` in a pipe. It reads one JSON list of
 programs, then has a process of its own be the first of a new process namespace: when that one
@@ -81,7 +81,8 @@ def look(program: dict[str, Any]) -> None:
 
 
 def tell(name: str, event: str, code: int | None = None, waited: Any = None) -> None:
-    """Report that a program started, or ended: with its code, or None when it was told to."""
+    """Report that a program started or ended: its exit code, or None when it was stopped on
+    order."""
     line = {"name": name, "event": event, "at_ns": time.monotonic_ns(), "code": code}
     if waited:
         line["waited_ns"] = max(waited.values())
@@ -102,14 +103,14 @@ def reap(running: dict[int, dict[str, Any]]) -> None:
         except ChildProcessError:
             return
         if (program := running.pop(child, None)) is not None:
-            code = None if program.get("told") else os.waitstatus_to_exitcode(status)
+            code = None if program.get("stopped") else os.waitstatus_to_exitcode(status)
             tell(program["name"], "ended", code, program.get("waited"))
 
 
 def order_end(running: dict[int, dict[str, Any]]) -> None:
-    """Tell every program to end, and its children in its session."""
+    """Terminate every program, and its children in its session."""
     for child, program in running.items():
-        program["told"] = True
+        program["stopped"] = True
         try:
             os.killpg(child, signal.SIGTERM)
         except ProcessLookupError:

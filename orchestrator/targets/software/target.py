@@ -1,4 +1,4 @@
-"""Target `software`: the parent's side of a run on emulated machines."""
+"""Target `software`, parent's side: a run on emulated machines."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Software(Target):
         self._interfaces = interfaces
 
     def at(self, testbed: Any) -> Target:
-        """The same with the interfaces of a testbed that lead to devices of others."""
+        """The same with a testbed's interfaces that lead to external devices."""
         if not testbed.external_ports:
             return super().at(testbed)
         return Software(testbed)
@@ -138,7 +138,7 @@ class Software(Target):
                 recording: Recording = worker.result
                 met += [one for one in neighbours() if one not in met]
                 recording.fidelity = with_neighbours(recording.fidelity or {}, met)
-                recording.fidelity = with_devices(recording.fidelity, devices.told())
+                recording.fidelity = with_devices(recording.fidelity, devices.describe())
                 if remote is not None:
                     remote.end(recording)
                 return recording

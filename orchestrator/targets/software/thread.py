@@ -1,4 +1,4 @@
-"""One thread of the data path: the nodes that it drives, their world, its sockets."""
+"""Data path thread: its nodes, their world, its sockets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ that is checked."""
 
 
 class Thread(threading.Thread):
-    """One thread of the data path: its nodes, its world, its rig."""
+    """Data path thread: its nodes, its world, its rig."""
 
     def __init__(
         self,

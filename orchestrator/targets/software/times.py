@@ -1,4 +1,4 @@
-"""Which times frames bring, and which frames are told when to leave: of the ports of one run."""
+"""Timestamp sources and launch times of the ports of one run."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ KERNEL, NICS = "by the kernel", "by the NICs"
 
 @dataclass(frozen=True)
 class Times:
-    """`hardware` and `launched` are those hosts whose NICs stamp, or launch, frames."""
+    """Timestamp sources of a run. `hardware` and `launched` are the hosts whose NICs stamp, or
+    launch, frames."""
 
     departures: bool = False
     hardware: frozenset[str] = frozenset()
     launched: frozenset[str] = frozenset()
 
     def word(self, host: str) -> int:
-        """Where the times of a host's ports begin in a control message."""
+        """Word of a control message at which a host's timestamp begins."""
         return HARDWARE_WORD if host in self.hardware else SOFTWARE_WORD
 
     def told(self) -> dict[str, Any]:
-        """What manifest and fidelity say: who takes the times of arrival, and of departure."""
+        """Entries for manifest and fidelity: the timestamp sources of arrivals and departures."""
         who = NICS if self.hardware else KERNEL
         said: dict[str, Any] = {"arrivals": who}
         if self.departures:

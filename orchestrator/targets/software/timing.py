@@ -1,4 +1,4 @@
-"""Whose times a run may have, on the ports that it found: what was asked for, what there is.
+"""Selection of timestamp sources by the capabilities of a run's ports.
 
 Called in the worker, which has made the ports: they are asked themselves what they can do.
 """
@@ -19,8 +19,8 @@ NICS = (
 
 
 def settled(carried: Choice, machines: Machines) -> Choice:
-    """The choice with what its ports allow. Raises Refused for hardware's times, or launches, that
-    they do not have; `auto` falls back to the kernel's and says why."""
+    """Choice with the timestamps that its ports support. Raises Refused for hardware timestamps, or
+    launch times, that they lack."""
     if carried.stamps not in (HARDWARE, AUTO) and not carried.launch:
         return carried
     if carried.stamps in (HARDWARE, AUTO):

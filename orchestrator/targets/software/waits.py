@@ -1,4 +1,4 @@
-"""What frames waited for this machine, arriving and leaving, over a run."""
+"""Lateness of received and sent frames over a run, as quantiles."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SHARES = {"p50": 0.5, "p99": 0.99, "max": 1.0}
 
 
 def told(threads: Sequence[Thread]) -> dict[str, Any]:
-    """For manifest and fidelity, seconds of the run as p50, p99, max. Nothing that was not asked
-    for.
+    """Lateness table for manifest and fidelity, seconds of the run as p50, p99, max; only what was
+    requested.
 
     Of times of arrival: `waited_s` and how many frames came `without_time`; of departure: `left`;
     of launches: `launched`.

@@ -1,4 +1,4 @@
-"""The worker: a process of its own in which emulated machines live and a job drives them.
+"""Worker process, child's side: enters its namespaces, runs one job, reports.
 
 Started as `python -m orchestrator.targets.software.worker DESCRIPTOR PARENT`, it enters its
 namespaces while it is single-threaded, then imports and runs the job that it is sent. It dies
@@ -28,8 +28,8 @@ from orchestrator.targets.software.realtime import elevate, locks_little
 
 HOLDS = "holds"
 STAYS = "stays"
-"""A word of the command of a worker that stays in the user namespace of who starts it, where it has
-the capability for that: the kernel makes RDMA devices for nobody else."""
+"""A word of the command of a worker that stays in the user namespace of its parent, where it has
+the capability for that: the kernel makes RDMA devices only then."""
 """A word of the command of a worker that drives nothing, and waits."""
 LENDS = "lends"
 """A word of the command of a worker that lends the kernel memory, which counts as locked: where

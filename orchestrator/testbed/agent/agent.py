@@ -1,4 +1,4 @@
-"""What an agent does with each request: leases, nodes, results. No socket, no loop of its own."""
+"""Request handlers of an agent: leases, nodes, results. Without a socket or an event loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ beyond that a faulty or hostile controller would only exhaust the machine."""
 
 
 class Agent:
-    """One machine. `name` is what its offer calls it; `kept` its capabilities in words."""
+    """Agent of one machine. `name` is the machine's name in its offer; `kept` the names of its
+    capabilities."""
 
     def __init__(self, name: str, state: Path, kept: list[str], say: Callable[[str], None]) -> None:
         self.name, self._kept, self._say = name, kept, say
@@ -40,7 +41,7 @@ class Agent:
         for sentence in self.left_over:
             say(f"left over by a predecessor: {sentence}")
         self.holds: dict[str, str] = {}
-        """What its offer says of targets; set before anybody asks."""
+        """Targets in its offer; set before the first request."""
         self.leases: dict[str, Held] = {}
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="nics")
         self._gone: dict[str, str] = {}
@@ -48,7 +49,7 @@ class Agent:
         """What delay_control does to one key's answers; the server of this agent sets it."""
 
     def handlers(self) -> dict[str, Handler]:
-        """What can be asked for."""
+        """Handler of each kind of request."""
         return {
             "hello": Handler(protocol.Hello, self._hello, reads=True, role=WATCH),
             "force": Handler(protocol.Force, self._force, role=ADMINISTER),
@@ -69,7 +70,7 @@ class Agent:
         }
 
     def offer(self) -> protocol.Offer:
-        """What this machine has and may do."""
+        """Resources and permissions of this machine."""
         held = {nic: lease for lease, mine in self.leases.items() for nic in mine.asked.nics}
         found = [n.model_copy(update={"lease": held.get(n.name)}) for n in nics.survey()]
         return protocol.Offer(
@@ -96,7 +97,7 @@ class Agent:
         )
 
     def expire(self, now_s: float) -> None:
-        """End the leases that nobody has renewed in time."""
+        """End the leases that were not renewed in time."""
         for lease, held in list(self.leases.items()):
             if held.until_s < now_s:
                 self._say(

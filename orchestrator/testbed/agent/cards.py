@@ -1,4 +1,4 @@
-"""Gateware cards: what of the PCI bus is known to carry gateware of ours."""
+"""Gateware cards on the PCI bus, found by their vendor and device numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this machine's clock kept in step by PTP, and how well?
+"""Synchronisation status of this machine's clock: PTP or NTP, and the error bound.
 
 The kernel knows whether something disciplines its clock and what error that something admits to
 (adjtimex); that it is PTP is known from the daemon that does it.
@@ -22,7 +22,8 @@ _library = ctypes.CDLL(None, use_errno=True)
 
 
 def read() -> dict[str, Any]:
-    """`by`: "PTP", "NTP" or None; `error_ns` by the kernel; `real_less_monotonic_ns`."""
+    """Source, error and offset of the clock: `by` "PTP", "NTP" or None; `error_ns` by the kernel;
+    `real_less_monotonic_ns`."""
     buffer = ctypes.create_string_buffer(TIMEX_OCTETS)
     state = _library.adjtimex(buffer)
     status = struct.unpack_from("i", buffer.raw, STATUS)[0]

@@ -90,7 +90,7 @@ def speed_mbps(nic: str) -> int | None:
 
 
 def timestamping(nic: str) -> tuple[list[str], int | None]:
-    """What can be time-stamped, and the number of the NIC's PTP clock."""
+    """Timestamping flags, and the number of the NIC's PTP clock."""
     with suppress(OSError):
         data = _ethtool(nic, struct.pack("I", TIMESTAMPING) + bytes(40))
         able, clock = struct.unpack_from("Ii", data, 4)
@@ -100,7 +100,7 @@ def timestamping(nic: str) -> tuple[list[str], int | None]:
 
 
 def offloads(nic: str) -> dict[str, bool | None]:
-    """Which offloads are on; None: cannot be read."""
+    """Offloads and their states; None: unreadable."""
     state: dict[str, bool | None] = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for name, (read, _) in OFFLOADS.items():

@@ -1,4 +1,4 @@
-"""Packet sockets on named NICs, and the frames that probe a cable."""
+"""Packet sockets on named NICs, and probe frames for cables."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ MAGIC = b"tBKprobe"
 
 
 def open_on(nics: list[str], hears: Sequence[Sequence[int]] | None = None) -> socket.socket:
-    """A non-blocking socket that receives what these NICs receive, whoever it is addressed to;
-    with `hears` only what is for a group or for an address of these ranges.
+    """A non-blocking socket that receives all frames of these NICs; with `hears` only those to a
+    group or to an address of these ranges.
 
-    It is opened deaf and hears once the filter is in: no frame of another NIC ever waits in it.
+    The filter is set before the socket is bound: no frame of another NIC ever waits in it.
     """
     return open_ear(nics, None if hears is None else [(low, high) for low, high in hears])
 
 
 def probe(nonce: str, machine: str, nic: str) -> bytes:
-    """The frame that says where it was sent."""
+    """Probe frame with the machine and NIC that send it."""
     return (HEAD + MAGIC + json.dumps([nonce, machine, nic]).encode()).ljust(60, b"\0")
 
 
 def hear(raw: socket.socket, nonce: str) -> list[tuple[str, str, str]]:
-    """(NIC, sending machine, sending NIC) of the probes with this nonce that have come in."""
+    """(NIC, sending machine, sending NIC) of the received probes with this nonce."""
     found = []
     with suppress(BlockingIOError):
         while True:
@@ -64,7 +64,7 @@ def announce(raw: socket.socket, nonce: str, frames: list[Frame]) -> int:
 
 
 def announced(raw: socket.socket, nonce: str) -> list[Arrived]:
-    """The probes of devices with this nonce that have come in."""
+    """Received device probes with this nonce."""
     found: dict[tuple[str, int, int, bool], Arrived] = {}
     with suppress(BlockingIOError):
         while True:

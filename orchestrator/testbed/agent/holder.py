@@ -1,4 +1,4 @@
-"""The process in which a machine runs a whole plan: on a target that is made for it.
+"""Process that runs a whole plan on one target for an agent.
 
 Started as `python -m orchestrator.testbed.agent.holder DESCRIPTOR PARENT`. It is sent one job,
 tells how far it is, and leaves what was measured in a folder. It ends with its parent, and all that
@@ -26,7 +26,7 @@ from orchestrator.targets.software.worker import Control, run
 
 @dataclass(frozen=True)
 class Spec:
-    """What an agent tells it."""
+    """Order of an agent to the process."""
 
     plan: str
     target: str
@@ -92,7 +92,7 @@ def _write(spool: Path, arrays: dict[str, Any], words: dict[str, Any]) -> None:
 
 
 def _end_all() -> None:
-    """End this process and all that it has started: it is the first of its group."""
+    """End this process and all its children: it leads its process group."""
     os.killpg(0, signal.SIGKILL)
 
 

@@ -1,7 +1,7 @@
-"""On which targets this machine can run a whole plan. Plugins are asked, in a process of its own:
-an agent has privileges, and loads no code of others.
+"""Targets on which this machine can run a whole plan, queried in a process of its own.
 
-Run as `python -m orchestrator.testbed.agent.holds` it prints what it found as JSON.
+An agent has privileges and loads no foreign code, so a child process loads the plugins. Run as
+`python -m orchestrator.testbed.agent.holds` it prints what it found as JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def holds() -> dict[str, str]:
 
 
 async def looked_up(say: Callable[[str], None]) -> dict[str, str]:
-    """The same, of a new process; nothing, and a sentence, where that does not end well."""
+    """Result of `holds` from a new process; empty, with a sentence to `say`, where that fails."""
     process = await asyncio.create_subprocess_exec(
         *interpreter.module(__name__),
         env=interpreter.environment(),

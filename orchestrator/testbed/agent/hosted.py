@@ -1,4 +1,4 @@
-"""A worker process of a lease, as its agent sees it: reports come in, orders go out, its end."""
+"""Supervision of a lease's worker process by its agent: reports, orders, end."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from orchestrator.targets.software import worker as told
+from orchestrator.targets.software import worker as worker_main
 from orchestrator.targets.software.denial import refusal
 from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.launch import Worker
 from orchestrator.testbed.agent.protocol import Change, Changed, Rows
 
 ANSWERS = 20
-"""About changes, the latest ones."""
+"""Answers about changes that are stored, the latest ones."""
 BUG = 70
-"""Exit code of a mistake of ours."""
+"""Exit code of a bug in tailback."""
 
 
 class Hosted(ABC):
-    """See the module. `changed` is called after everything that the worker says."""
+    """Worker process under supervision. `changed` is called after each of its reports."""
 
     what: ClassVar[str]
     """What the process is called when it ends on its own."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self.stage, self.cause, self.code = "", "", 0
-        """Where it is; why it failed, and the exit code of a mistake that it told."""
+        """Stage; the cause of a failure, and the exit code of a reported error."""
         self.detail, self.done = "", 0.0
         self.changes: deque[Changed] = deque(maxlen=ANSWERS)
         self.process = 0
@@ -45,20 +45,20 @@ class Hosted(ABC):
         self._loop.add_reader(self._worker.pipe.fileno(), self._read)
 
     def _read(self) -> None:
-        """Take in one thing that the worker says."""
+        """Read one report of the worker."""
         try:
             kind, content = self._worker.pipe.recv()
         except (EOFError, OSError):
             self._failed(f"{self.what} ended ({self._ending()})")
             return
-        if kind == told.REPORT:
+        if kind == worker_main.REPORT:
             self.stage, more = content
             self._news(more)
-        elif kind == told.RESULT:
+        elif kind == worker_main.RESULT:
             self._deaf()
-        elif kind == told.DENIED:
+        elif kind == worker_main.DENIED:
             self._failed(str(refusal(Denied(content[0], OSError(content[1], "")))))
-        elif kind == told.FAILED:
+        elif kind == worker_main.FAILED:
             self.code = content[0]
             self._failed(content[1])
         else:
@@ -68,7 +68,7 @@ class Hosted(ABC):
 
     @abstractmethod
     def _news(self, more: dict[str, Any]) -> None:
-        """What came with a stage."""
+        """Handle the content of a stage report."""
 
     def _failed(self, cause: str) -> None:
         self.stage, self.cause = "failed", self.cause or cause
@@ -83,12 +83,12 @@ class Hosted(ABC):
         self._loop.remove_reader(self._worker.pipe.fileno())
 
     def order(self, order: Any) -> None:
-        """Tell the worker to go on."""
+        """Send the worker an order."""
         self._worker.order(order)
 
     @abstractmethod
     def change(self, wanted: Change) -> None:
-        """Ask the worker about a change; its answer is among `changes` later."""
+        """Request a live change from the worker; its answer is among `changes` later."""
 
     @abstractmethod
     def halt(self) -> None:

@@ -1,4 +1,4 @@
-"""The worker of a lease that drives nodes of a plan: what it is handed, samples, changes."""
+"""Worker of a lease that drives nodes of a plan: its inputs, samples, live changes."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Hosting(Hosted):
             self.changes.append(Changed(**more[CHANGE]))
 
     def change(self, wanted: Change) -> None:
-        """Ask the worker about a change; its answer is among `changes` later."""
+        """Request a live change from the worker; its answer is among `changes` later."""
         self.order((CHANGE, wanted.change, wanted.number, wanted.step, wanted.at_ps))
 
     def halt(self) -> None:

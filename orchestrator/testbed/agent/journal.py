@@ -1,4 +1,4 @@
-"""What an agent has made, on disk before it is made: so that its successor can remove it."""
+"""Journal of an agent: resources are recorded on disk before they are made, for clean-up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEASES, SPOOL = "leases", "spool"
 
 
 def started(process: int) -> str | None:
-    """When a process began, in ticks since boot: with its number, that names it for good."""
+    """Start time of a process in ticks since boot: with its number, a unique identity."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -51,7 +51,7 @@ class Journal:
         return self.folder / SPOOL / lease
 
     def note(self, lease: str, **what: Any) -> None:
-        """Write down something about a lease before it is done."""
+        """Record an entry about a lease before it is carried out."""
         noted = self._leases.setdefault(lease, {})
         noted.update(what)
         path = self.folder / LEASES / f".{lease}"

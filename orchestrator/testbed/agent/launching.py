@@ -1,4 +1,4 @@
-"""Whether a NIC launches frames at their times: its queue `etf`, and its clock beside CLOCK_TAI."""
+"""Launch time of a NIC: queueing discipline `etf`, and a check of its clock against CLOCK_TAI."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.testbed.wire.envelope import Unacceptable
 
 
 def turn_on(nic: str) -> None:
-    """Have a NIC launch frames. Raises Unacceptable: what it lacks, by name."""
+    """Enable launch times of a NIC. Raises Unacceptable, by name, for what it lacks."""
     index = socket.if_nametoindex(nic)
     handle, kind = etf.root(index)
     if handle not in (0, etf.HANDLE):
@@ -27,14 +27,14 @@ def turn_on(nic: str) -> None:
 
 
 def turn_off(nic: str) -> None:
-    """Give a NIC its ordinary queues again, where it has ours. Raises OSError."""
+    """Restore the ordinary queues of a NIC that has `etf`. Raises OSError."""
     index = socket.if_nametoindex(nic)
     if etf.root(index)[0] == etf.HANDLE:
         etf.take_away(index)
 
 
 def queues(nic: str) -> int:
-    """How many transmit queues a NIC has."""
+    """Number of transmit queues of a NIC."""
     from pyroute2 import IPRoute
 
     with IPRoute() as netlink:

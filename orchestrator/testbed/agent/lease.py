@@ -1,4 +1,4 @@
-"""One lease: the NICs it holds, what it hosts, when it ends."""
+"""Lease of an agent: its NICs, its worker, its expiry."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PARTS = {"numbers": "part.npz", "words": "part.json"}
 
 
 class Held:
-    """A lease in force. Make it, use it, `close` it: nothing of it is left then."""
+    """Lease in force. Make it, use it, `close` it: no resource is left then."""
 
     def __init__(
         self, asked: Lease, owner: Caller, machine: str, journal: Journal, hands: Executor
@@ -92,7 +92,7 @@ class Held:
 
     @property
     def state(self) -> str:
-        """Where it is; see messages.Pulse."""
+        """State of the lease; see messages.Pulse."""
         if self.failure:
             return "failed"
         if self.hosting is None:
@@ -101,22 +101,22 @@ class Held:
         return stage if stage in (READY, RUNNING, ENDED, COLLECTED, "failed") else "deploying"
 
     def renew(self) -> None:
-        """Somebody still wants it."""
+        """Restart the expiry timer."""
         self.until_s = time.monotonic() + self.patience_s
 
     @property
     def patience_s(self) -> float:
-        """For how long it is kept without a word of its controller."""
+        """Time for which the lease lives without a message of its controller (s)."""
         return KEPT * self.asked.ttl_ms / 1000
 
     def say(self, sentence: str) -> None:
-        """Something happened."""
+        """Record an event."""
         number = self.events[-1].number + 1 if self.events else 1
         self.events.append(Event(number=number, at_ns=time.monotonic_ns(), text=sentence[:500]))
         del self.events[:-EVENTS]
 
     def probe(self, nonce: str) -> int:
-        """Send probes out of every NIC; hear those of others from now on."""
+        """Send probes out of every NIC, and receive those of other machines from now on."""
         self.listen()
         for claim in self._claims:
             with suppress(OSError):  # a NIC that is down sends nothing, and the far end says so
@@ -125,7 +125,7 @@ class Held:
         return len(self._claims)
 
     def listen(self) -> None:
-        """Open the ear that hears probes."""
+        """Open the probe socket."""
         if self._ear is None and self._claims:
             try:
                 self._ear = frames.open_on([claim.name for claim in self._claims])
@@ -135,7 +135,7 @@ class Held:
                 ) from None
 
     def probes_received(self, nonce: str) -> list[ProbeReceived]:
-        """The probes that came in."""
+        """Probes received."""
         self.listen()
         if self._ear is None:
             return []
@@ -155,7 +155,7 @@ class Held:
         return frames.announce(self._ear, wanted.nonce, wanted.frames)  # type: ignore[arg-type]
 
     def announced(self, nonce: str) -> list[Arrived]:
-        """The probes of devices that came in."""
+        """Device probes received."""
         self.listen()
         if self._ear is None:
             return []
@@ -188,11 +188,11 @@ class Held:
 
     @property
     def holds_all(self) -> bool:
-        """Whether a whole plan runs for it."""
+        """Return whether the lease runs a whole plan."""
         return isinstance(self.hosting, Whole) and self.state != "failed"
 
     def start(self, wanted: Start) -> None:
-        """Tell the worker when time 0 is, and set the timers of faults."""
+        """Send the worker the start time, and set the timers of faults."""
         if self.hosting is None or self.hosting.stage != READY:
             raise Unacceptable("not-ready", f"nothing is ready to start (it is {self.state})")
         late_ns = time.monotonic_ns() - wanted.at_ns

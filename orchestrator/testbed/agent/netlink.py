@@ -1,4 +1,4 @@
-"""What the kernel tells of interfaces and sockets in the network namespace of this process.
+"""Interfaces and sockets of this process's network namespace, read by netlink.
 
 Plain netlink (linux/rtnetlink.h, linux/unix_diag.h): ioctls know IPv4 alone, and sysfs the
 namespace that it was mounted in.
@@ -65,7 +65,8 @@ def addresses(index: int) -> list[IPv4Address | IPv6Address]:
 
 
 def holders(name: str) -> list[int]:
-    """Who has bound an abstract socket of this name: user numbers. Raises OSError: not known."""
+    """User numbers of the processes that have bound an abstract socket of this name. Raises
+    OSError: unknown."""
     wanted = b"\0" + name.encode()
     body = struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, 2**32 - 1, 0, SHOW_NAME_AND_OWNER, 0, 0)
     found = []

@@ -1,4 +1,4 @@
-"""The NICs of a machine: what they are, who holds them, what they were like before."""
+"""Claims on the NICs of a machine: survey, exclusive use, set-up, restore."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check(name: str, *, in_use: bool = False) -> None:
 
 
 def _use(mine: netlink.Link, links: list[netlink.Link]) -> str | None:
-    """What a NIC is used for; None: nothing."""
+    """Use of a NIC by others; None: unused."""
     if ethtool.flags(mine.name) & ethtool.LOOPBACK:
         return "is the loopback"
     if found := netlink.addresses(mine.index):
@@ -89,7 +89,7 @@ def _ipv6(name: str) -> Path:
 
 @dataclass
 class Claim:
-    """One NIC held by this process, and nobody else on this machine.
+    """Exclusive claim of this process on a NIC.
 
     What holds it is a socket of an abstract name in the network namespace in which the NIC's own
     name means something: the kernel lets it go with the process, and nothing lies about. Anybody

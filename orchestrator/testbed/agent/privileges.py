@@ -1,4 +1,4 @@
-"""What an agent may do, and giving up what it does not need.
+"""Linux capabilities of an agent: check, and drop of those that it does not need.
 
 It keeps what packet sockets, NIC settings and real-time threads take, and gives up the rest for
 itself and for whatever it starts.
@@ -48,7 +48,8 @@ def names(numbers: set[int]) -> list[str]:
 
 
 def user_namespaces() -> bool:
-    """Whether anybody may make user namespaces here: without them sys_admin has to be kept."""
+    """Return whether unprivileged users may make user namespaces here: otherwise sys_admin has to
+    be kept."""
     for name, forbids in (
         ("user/max_user_namespaces", "0"),
         ("kernel/unprivileged_userns_clone", "0"),

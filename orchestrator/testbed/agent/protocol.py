@@ -1,4 +1,4 @@
-"""What an agent can be asked for, and what it tells."""
+"""Messages between controller and agent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Nic(WireMessage):
     up: bool = False
     carrier: bool = False
     address: str | None = None
-    """An address of it: such a NIC is somebody's way to this machine and is never leased."""
+    """Its IP address: such a NIC is a management interface and is never leased."""
     offloads: dict[str, bool | None] = Field(default={})
     timestamping: list[str] = Field(default=[])
     ptp_clock: int | None = None
@@ -40,7 +40,7 @@ class Nic(WireMessage):
 
 
 class Offer(WireMessage):
-    """What a machine has and may do."""
+    """Resources and permissions of a machine."""
 
     machine: str = NAME
     version: str
@@ -67,7 +67,7 @@ class Offer(WireMessage):
 
 
 class Lease(WireMessage):
-    """Ask for NICs, for as long as somebody keeps asking `beat`."""
+    """Lease NICs, for as long as `beat` renews it."""
 
     lease: str = TOKEN
     controller: str = NAME
@@ -109,7 +109,7 @@ class Frame(WireMessage):
 
 
 class Announce(OfLease):
-    """Send these frames, and hear those of others from now on. `nonce`: 8 octets in hex."""
+    """Send these frames, and receive those of other machines then. `nonce`: 8 octets in hex."""
 
     nonce: str = Field(pattern=r"^[0-9a-f]{16}$")
     frames: list[Frame] = Field(default=[], max_length=65_536)
@@ -179,8 +179,8 @@ class Deploy(OfLease):
 
 
 class Hold(OfLease):
-    """Run all of a plan, on a target that this machine holds. `sources`: the digest of the asker's,
-    without which results would be of another tailback."""
+    """Run a whole plan on a target of this machine. `sources`: digest of the requester's sources,
+    which must be equal here."""
 
     plan: str = Field(max_length=4_000_000)
     target: str = NAME
@@ -218,8 +218,8 @@ class Change(OfLease):
 
 
 class Changed(WireMessage):
-    """The answer to a question about a change: its time, or that it came too late for the one that
-    was asked for, or why it is refused."""
+    """Answer about a change: its time, or that it came too late for the requested one, or the
+    refusal."""
 
     number: str
     at_ps: int | None = None
@@ -258,7 +258,7 @@ class Rows(WireMessage):
 
 
 class Event(WireMessage):
-    """Something that happened to a lease, in a sentence."""
+    """Event of a lease, in a sentence."""
 
     number: int
     at_ns: int

@@ -1,4 +1,4 @@
-"""The agent's process: its socket, its clock of leases, its end."""
+"""Agent process: socket, lease timer, shutdown."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ async def serve(
     say: Callable[[str], None],
     listening: int | None = None,
 ) -> None:
-    """Serve until told to end (SIGINT, SIGTERM). `listening` is a socket that listens already,
+    """Serve until SIGINT or SIGTERM. `listening` is a socket that listens already,
     which counts more than `listen`. Raises BadInput."""
     pair = keys.own(folder)
-    keys.listed(folder)  # says at once what would turn everybody away
+    keys.listed(folder)  # reports early an error that would refuse every peer
     kept = privileges.drop()
     agent = Agent(name, state, kept, say)
     try:

@@ -1,4 +1,4 @@
-"""Whether a NIC takes times of frames: SIOCGHWTSTAMP, SIOCSHWTSTAMP (linux/net_tstamp.h)."""
+"""Hardware timestamping of a NIC: SIOCGHWTSTAMP, SIOCSHWTSTAMP (linux/net_tstamp.h)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ Setting = tuple[int, int, int]
 
 
 def setting(nic: str) -> Setting:
-    """What a NIC is set to; OFF where its driver does not tell, as nobody can have set it then."""
+    """Timestamping setting of a NIC; OFF where its driver cannot report it, as none can be set
+    then."""
     with suppress(OSError):
         return _ask(SIOCGHWTSTAMP, nic, OFF)
     return OFF
 
 
 def put(nic: str, wanted: Setting) -> Setting:
-    """Set a NIC; what it then does, which may be more than was asked for. Raises OSError."""
+    """Set a NIC; returns the driver's setting, which may include more. Raises OSError."""
     return _ask(SIOCSHWTSTAMP, nic, wanted)
 
 
 def turn_on(nic: str) -> None:
-    """Have a NIC take times of all frames. Raises Unacceptable: it lacks that, by name."""
+    """Enable timestamps of all frames. Raises Unacceptable, by name, for a NIC without them."""
     if lacks := nics.lacking(nic):
         raise Unacceptable("stamps", f"NIC {nic} has no {', no '.join(lacks)}")
     try:

@@ -1,4 +1,4 @@
-"""A whole plan that this machine runs on one of its targets, in a process of its own.
+"""Worker of a lease that runs a whole plan on one of this machine's targets.
 
 Neither namespaces nor priorities: what is held takes its time, and no NIC.
 """
@@ -21,7 +21,7 @@ from orchestrator.testbed.wire.envelope import Unacceptable
 HOLDER = "orchestrator.testbed.agent.holder"
 JOB = f"{HOLDER}:hold"
 LONGEST = 1000
-"""Characters of what is told of a stage."""
+"""Most characters of a stage's detail."""
 ENDING_S, LOOK_S = 1.0, 0.01
 """For which its process may tidy up: half-made models. A lease is over a second after silence ends
 it."""
@@ -48,11 +48,11 @@ class Whole(Hosted):
         self.done = min(max(float(more.get("done", 0.0)), 0.0), 1.0)
 
     def change(self, wanted: Change) -> None:
-        """Nobody changes it."""
+        """Refuse: a whole plan takes no live changes."""
         raise Unacceptable("held", "a plan that one machine holds is not changed while it runs")
 
     def halt(self) -> None:
-        """Nobody ends it and keeps what was measured."""
+        """Refuse: a whole plan ends with all its results or none."""
         raise Unacceptable("held", "a plan that one machine holds is run to its end, or given up")
 
     def _end(self) -> None:

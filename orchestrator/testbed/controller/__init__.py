@@ -1,1 +1,1 @@
-"""The controller: the inventory, plans mapped onto machines, runs across them."""
+"""Controller: inventory, placement of plans on machines, runs across them."""

@@ -1,4 +1,4 @@
-"""A run on real frames, whose nodes live on several machines: from the plan to its result."""
+"""Job of a distributed run on real frames: from the plan to its result."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Across(Job[Run]):
     def _merged(
         self, run: Run, resolved: ResolvedPlan, spool: Path, session: Session | None
     ) -> tuple[Recording, dict[str, dict[str, float]]]:
-        """One recording, with what was changed live marked in it; see `merge.merge`."""
+        """Merged recording with the live changes marked in it; see `merge.merge`."""
         assert run.mapping is not None
         parts = [
             merge.Part.load(

@@ -1,4 +1,4 @@
-"""Is the cabling as the testbed says? A probe frame across every cable that a run needs."""
+"""Cabling check: a probe frame across every cable that a run needs."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def faults(cables: Mapping[str, Sequence[tuple[str, str]]], probes: Probes) -> l
 
 
 def all_arrived(cables: Mapping[str, Sequence[tuple[str, str]]], probes: Probes) -> bool:
-    """Whether there is nothing left to wait for."""
+    """Return whether all probes have arrived."""
     return not faults(cables, probes)

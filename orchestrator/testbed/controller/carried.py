@@ -1,4 +1,4 @@
-"""What every run of a controller has: leases of machines, an eye on them, results, an end.
+"""Life cycle of a controller's run: leases, supervision, results, release.
 
 Whatever goes wrong ends it with a cause that names the machine, and everything that is still
 within reach is torn down.
@@ -36,12 +36,12 @@ FETCH_TRIES = 5
 
 
 class Ended(Exception):
-    """The run ends before its time; the cause names who or what."""
+    """Early end of a run; the cause names the machine or the reason."""
 
 
 class Carried(ABC):
-    """See the module. `stage`, `detail` and `done` (0 to 1 within the stage) say how far it is;
-    `events` what happened."""
+    """Run of a controller. `stage`, `detail` and `done` (0 to 1 within the stage) are its progress;
+    `events` its event log."""
 
     def __init__(
         self, number: str, resolved: ResolvedPlan, peers: dict[str, Peer], controller: str
@@ -62,10 +62,10 @@ class Carried(ABC):
 
     @abstractmethod
     async def _body(self, folder: Path) -> None:
-        """All of it but the end."""
+        """The run without its end."""
 
     def cancel(self) -> None:
-        """End it: somebody no longer wants it."""
+        """End the run."""
         self._cancelled.set()
 
     async def carry_out(self, folder: Path) -> None:
@@ -114,7 +114,7 @@ class Carried(ABC):
             await self.peers[machine].beat(within_s=LOOK_WITHIN_S)
 
     async def _watch(self) -> None:
-        """Ends the run when a machine is gone, a part fails, or somebody says so."""
+        """End the run when a machine is gone, a part fails, or it is cancelled."""
         while not self._cancelled.is_set():
             for machine in self.leases:
                 peer = self.peers[machine]
@@ -127,7 +127,7 @@ class Carried(ABC):
         raise Ended("it was cancelled")
 
     def _failure(self, machine: str, pulse: Pulse) -> Exception:
-        """What a part that failed ends the run with."""
+        """Exception that ends the run when a part has failed."""
         return Ended(f"agent {machine}: {pulse.cause}")
 
     async def _fetch_all(self, machine: str, folder: Path) -> None:
@@ -158,7 +158,7 @@ class Carried(ABC):
         return await self.peers[machine].asker.ask(kind, body, within_s=30.0)
 
     async def _release(self) -> None:
-        """Give every lease back; an agent that cannot be told lets go by itself."""
+        """Release every lease; an agent that cannot be reached lets it expire."""
 
         async def one(machine: str, lease: str) -> None:
             peer = self.peers[machine]
@@ -199,5 +199,5 @@ class Carried(ABC):
 
 
 async def at_once(tasks: Iterable[Awaitable[Any]]) -> list[Any]:
-    """What all of them give, in their order."""
+    """Results of all tasks, in their order."""
     return list(await asyncio.gather(*tasks))

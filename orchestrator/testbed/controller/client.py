@@ -1,4 +1,4 @@
-"""Asking a controller from the command line."""
+"""Controller client of the command line: submit, follow, fetch, status."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ async def _patiently(asker: Asker, asked: Follow, say: Callable[[str], None]) ->
 
 
 def preparing(folder: Path, key: str | None) -> Callable[[Any], None]:
-    """What gives a socket our keys and the controller's, before it connects."""
+    """Function that sets our keys and the controller's on a socket, before it connects."""
     pair, public = keys.own(folder), controller_key(folder, key)
 
     def prepare(socket: Any) -> None:

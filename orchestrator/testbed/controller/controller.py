@@ -1,4 +1,4 @@
-"""What a controller does with each request, and its queue of runs."""
+"""Request handlers of a controller, and its queue of runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEPT = 100
 WAITING = 100
 """Runs that may wait."""
 LOOK_S = 1.0
-"""After which it is looked again whether a machine has come up, or nobody wants a run any more."""
+"""Interval of checks for a machine that has come up and for cancelled runs (s)."""
 AnyJob = Across | HeldJob
 
 
@@ -61,7 +61,7 @@ class Controller:
         self._task = asyncio.create_task(self._work())
 
     def handlers(self) -> dict[str, Handler]:
-        """What can be asked for."""
+        """Handler of each kind of request."""
         return {
             "status": Handler(protocol.Status, self._status, reads=True, role=WATCH),
             "submit": Handler(protocol.Submit, self._submit),
@@ -83,7 +83,7 @@ class Controller:
             del job
 
     async def _beside(self, job: HeldJob) -> None:
-        """Begin a run on a machine that can hold it, as soon as one has nothing else to do."""
+        """Start a run on a machine that can hold it, as soon as one is idle."""
         target = job.asked.target
         while not job.cancelled and self._going and self._places.all_taken(target):
             await asyncio.wait(self._going, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
@@ -115,7 +115,7 @@ class Controller:
         return state.model_dump(), None
 
     def machine(self, name: str) -> protocol.MachineState:
-        """How one machine is."""
+        """State of one machine."""
         peer = self.peers[name]
         estimate = peer.comparison.estimate()
         return protocol.MachineState(
@@ -159,7 +159,7 @@ class Controller:
         return {}, None
 
     def _files(self, peer: Caller, request: Request, body: protocol.OfRun) -> Reply:
-        return self._kept(body.run).told.model_dump(), None
+        return self._kept(body.run).listing.model_dump(), None
 
     def _fetch(self, peer: Caller, request: Request, body: protocol.FetchOf) -> Reply:
         chunk, octets = self._kept(body.run).cut(body.number, body.offset)

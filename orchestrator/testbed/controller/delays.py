@@ -1,4 +1,4 @@
-"""One-way delays between machines, corrected by what is known of their clocks after the run.
+"""Correction of one-way delays between machines by the clock estimates made after the run.
 
 A frame carries the time at which its sender's machine let it go, by that machine's clock; the
 receiver's machine counts the difference to its own. Each clock was translated by what was believed
@@ -19,8 +19,8 @@ from orchestrator.testbed.controller.retiming import Retiming
 
 @dataclass(frozen=True)
 class Shift:
-    """What is added to delays between two machines, ps: `added[k]` up to mark k, and how much the
-    clocks move against each other from the beginning to the end of any such interval, halved."""
+    """Correction of delays between two machines (ps): `added[k]` up to mark k, and half of the
+    clocks' relative drift over any such interval."""
 
     added: np.ndarray
     spread: int

@@ -1,4 +1,4 @@
-"""Which threads on which cores: what is told to each agent of a run about pace."""
+"""Deployment of a run: nodes, threads and cores of each agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.testbed.controller.mapping import Mapping
 
 @dataclass
 class Share:
-    """One machine's part of a run. `first` deploys before the others of its kernel."""
+    """Part of a run on one machine. `first` deploys before the others of its kernel."""
 
     machine: str
     nodes: list[str]
@@ -24,7 +24,7 @@ class Share:
 
 
 def shares(plan: Plan, mapping: Mapping, offers: dict[str, Offer]) -> list[Share]:
-    """What each machine gets, in the order in which it is to be deployed.
+    """Part of each machine, in the order of deployment.
 
     Agents of one kernel share its cores and, where that kernel is the only one, a clock that is
     held back while any of them is. On a kernel of its own a machine has two threads, as when it is

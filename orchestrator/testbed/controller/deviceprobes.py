@@ -1,4 +1,4 @@
-"""Probes over cables from several machines to devices of others: their agents send and hear.
+"""Cable probes to DUTs from several machines: their agents send and receive.
 
 As on one machine (`orchestrator.targets.software.devices.probing`): from each port of ours a
 broadcast goes out, which has to come in at every other port that faces the same device, and nowhere
@@ -53,7 +53,7 @@ class DeviceProber:
             for source in self.addresses[cable.ours]
         ]
         came: list[Arrival] = []
-        await self._send([])  # from here on everybody listens
+        await self._send([])  # from here on every machine receives probes
         for _ in range(TRIES):
             await self._send(every)
             came += await self._hear()
@@ -107,7 +107,7 @@ class DeviceProber:
         )
 
     async def _hear(self) -> list[Arrival]:
-        """What has come in, a moment later."""
+        """Probes received, after a short wait."""
         await asyncio.sleep(PATIENCE_S)
         machines = list(self.ask)
         told = await asyncio.gather(

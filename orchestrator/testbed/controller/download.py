@@ -1,4 +1,4 @@
-"""The taker's side of a run folder: all files, chunk by chunk, then one rename.
+"""Download of a run folder: all files, chunk by chunk, then one rename.
 
 What has come lies in `runs/<plan>/.<name>.fetching` meanwhile. An interruption of any kind leaves
 it there, and the next fetch of that run goes on with it.
@@ -73,7 +73,7 @@ async def download(asker: Asker, run: str, out: Path, progress: Callable[[Report
 
 @contextlib.contextmanager
 def _store(final: Path) -> Iterator[Path]:
-    """Where the files of a folder are while they come: ours alone, and kept unless it failed."""
+    """Folder of incoming files: private, and kept unless the download failed."""
     store = final.parent / f".{final.name}{leftovers.FETCHING}"
     store.mkdir(exist_ok=True)
     try:
@@ -117,7 +117,7 @@ async def _file(
 
 
 def _same(folder: Path, kept: Kept) -> bool:
-    """Whether a folder holds just these files."""
+    """Return whether a folder holds just these files."""
     paths = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     if paths != {file.name for file in kept.files}:
         return False

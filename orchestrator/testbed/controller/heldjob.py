@@ -1,4 +1,4 @@
-"""A run that one machine holds whole, from the plan's text to the run folder."""
+"""Job of a delegated run: one machine runs the whole plan."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class HeldJob(Job[Holding]):
     def _taken(
         self, run: Holding, resolved: ResolvedPlan, spool: Path
     ) -> tuple[Recording, dict[str, Any]]:
-        """What came from the machine; nothing in it is executed. Raises RunFailed."""
+        """Recording from the machine's files; nothing in them is executed. Raises RunFailed."""
         try:
             with np.load(spool / f"{run.machine}.numbers", allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}

@@ -1,4 +1,4 @@
-"""One run that one machine makes by itself: lease, hold, watch, fetch, release.
+"""Delegated run on one machine: lease, hold, watch, fetch, release.
 
 The machine takes its time, by a clock of the plan's own; nothing of it is compared with ours.
 """
@@ -17,7 +17,7 @@ from orchestrator.testbed.controller.peer import Peer
 
 
 class Mistaken(TailbackError):
-    """What the machine found wrong with the plan, or with itself: another try ends the same."""
+    """Permanent failure: an error in the plan or of the machine that a retry would repeat."""
 
     def __init__(self, text: str, code: int) -> None:
         self.exit_code = code

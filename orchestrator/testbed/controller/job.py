@@ -1,4 +1,4 @@
-"""A run from the plan's text to the run folder: what surrounds a `Carried`."""
+"""Job of a controller: from the plan's text to the run folder, around a `Carried` run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Carrying = TypeVar("Carrying", bound=Carried)
 
 
 class Job(ABC, Generic[Carrying]):
-    """One submitted run. `lines` are sentences for whoever follows it."""
+    """Submitted run. `lines` are the progress messages of its followers."""
 
     def __init__(
         self,
@@ -65,17 +65,17 @@ class Job(ABC, Generic[Carrying]):
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody ended it."""
+        """Return whether the run was cancelled."""
         return self._cancelled
 
     def cancel(self) -> None:
-        """Nobody wants it any more."""
+        """Cancel the run."""
         self._cancelled = True
         if self.run is not None:
             self.run.cancel()
 
     def progress(self, after: int) -> Progress:
-        """How far it is."""
+        """Progress of the run."""
         stage, detail = self._stage
         done = self.run.done if self.run is not None and self.run.stage == stage else 0.0
         if self.run is not None and self.run.stage == "running" and self.run.start_ns:
@@ -129,20 +129,20 @@ class Job(ABC, Generic[Carrying]):
 
     @abstractmethod
     def _load(self) -> ResolvedPlan:
-        """The plan. Called aside. Raises BadInput, Refused, RunFailed."""
+        """Load the plan; called in a thread. Raises BadInput, Refused, RunFailed."""
 
     @abstractmethod
     def _run_of(self, resolved: ResolvedPlan) -> Carrying:
-        """What carries it out."""
+        """Run that executes the plan."""
 
     @abstractmethod
     def _judged(
         self, run: Carrying, resolved: ResolvedPlan, spool: Path, cause: str | None
     ) -> tuple[Recording | None, dict[str, Any]]:
-        """What was measured, and the result; with a cause nothing was. Called aside."""
+        """Recording and result; with a cause there is no recording. Called in a thread."""
 
     def _serve(self, run: Carrying) -> list[asyncio.Task[None]]:
-        """What goes on beside it."""
+        """Tasks that go on during the run."""
         return []
 
     async def _carry_out(self, run: Carrying, folder: RunFolder) -> None:
@@ -162,10 +162,10 @@ class Job(ABC, Generic[Carrying]):
         if self._stage[0] != run.stage:
             self.lines.append(run.stage)
         self._stage = (run.stage, run.detail)
-        self.lines += [f"{machine}: {text}" for _, machine, text in run.events[self._told :]]
-        self._told = len(run.events)
+        self.lines += [f"{machine}: {text}" for _, machine, text in run.events[self._shown :]]
+        self._shown = len(run.events)
 
-    _told = 0
+    _shown = 0
 
     def _keep(self, run: Carrying, folder: RunFolder, cause: str | None) -> None:
         session = self.watched.session if self.watched else None

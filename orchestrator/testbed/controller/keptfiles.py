@@ -1,4 +1,4 @@
-"""A run folder that is complete, for those who want it elsewhere: a list, and chunks by number.
+"""Files of a complete run folder for download: a list, and chunks by number.
 
 No message names a file: what can be had is what stood in the folder when the run was over, by its
 number on the list.
@@ -19,11 +19,11 @@ class KeptFiles:
     """The files of the folder `runs/<plan>/<name>`."""
 
     folder: Path
-    told: Kept
+    listing: Kept
 
     @classmethod
     def of(cls, folder: Path) -> KeptFiles:
-        """List a folder. Reads every file: call it aside."""
+        """List a folder. Reads every file: call it in a thread."""
         files = [
             Stored(name=path.relative_to(folder).as_posix(), **measured(path))
             for path in sorted(folder.rglob("*"))
@@ -33,9 +33,9 @@ class KeptFiles:
 
     def cut(self, number: int, offset: int) -> tuple[Chunk, bytes]:
         """A chunk of a file. Raises Unacceptable when there is none."""
-        if number >= len(self.told.files):
-            raise Unacceptable("no-file", f"the folder has {len(self.told.files)} files")
-        name = self.told.files[number].name
+        if number >= len(self.listing.files):
+            raise Unacceptable("no-file", f"the folder has {len(self.listing.files)} files")
+        name = self.listing.files[number].name
         try:
             return cut(self.folder / name, offset)
         except OSError as error:

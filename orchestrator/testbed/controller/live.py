@@ -1,6 +1,6 @@
-"""The feed of a run across machines: what the console of a run on this machine sees, over CURVE.
+"""Live feed of a distributed run over CURVE, with the messages of a local run's feed.
 
-Samples are fetched from the agents only while somebody watches; their rows come in contiguous, so
+Samples are fetched from the agents only while a console watches; their rows come in contiguous, so
 a machine that lags holds the others' rows back and nothing is made up.
 """
 
@@ -39,28 +39,28 @@ class AcrossRows:
         self._values = np.zeros((rows, columns), np.int64)
         self._counts = dict.fromkeys(machines, 0)
 
-    def add(self, machine: str, told: Rows, octets: bytes) -> None:
+    def add(self, machine: str, header: Rows, octets: bytes) -> None:
         """Take in what an agent sent; what does not fit the plan is left out."""
         rows, columns = self._values.shape
-        if len(octets) != told.octets:
+        if len(octets) != header.octets:
             return
         words = np.frombuffer(octets, "<i8")
-        each = told.count * told.columns
-        last = told.first + told.count
-        fits = told.columns == columns and 0 <= told.first <= last <= rows
-        if not fits or len(words) != told.count + each * len(told.owned):
+        each = header.count * header.columns
+        last = header.first + header.count
+        fits = header.columns == columns and 0 <= header.first <= last <= rows
+        if not fits or len(words) != header.count + each * len(header.owned):
             return
-        self._times[told.first : last] = words[: told.count]
-        for place, owned in enumerate(told.owned):
+        self._times[header.first : last] = words[: header.count]
+        for place, owned in enumerate(header.owned):
             if owned and not 0 <= min(owned) <= max(owned) < columns:
                 return
-            start = told.count + place * each
-            block = words[start : start + each].reshape(told.count, columns)
-            self._values[told.first : last, owned] = block[:, owned]
+            start = header.count + place * each
+            block = words[start : start + each].reshape(header.count, columns)
+            self._values[header.first : last, owned] = block[:, owned]
         self._counts[machine] = last
 
     def count(self) -> int:
-        """How many rows are whole."""
+        """Number of rows that all machines have sent."""
         return min(self._counts.values(), default=0)
 
     def read(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -69,7 +69,7 @@ class AcrossRows:
 
 
 class KeyedFeed(Feed):
-    """A feed that lets in those whose keys are authorised here."""
+    """Feed for watchers whose keys are authorised here."""
 
     def __init__(
         self, session: Session, address: str, folder: Path, told: Callable[[str, str], None]
@@ -102,7 +102,7 @@ class KeyedFeed(Feed):
 
 
 class Watched:
-    """A run and its feed: what happens to the one is told by the other."""
+    """Run with its feed: events of the run are published, requests to the feed reach the run."""
 
     def __init__(
         self, run: Run, address: str, folder: Path, told: Callable[[str, str], None]
@@ -150,7 +150,7 @@ class Watched:
     def _taker(self, machine: str) -> Callable[[Rows, bytes], None]:
         assert self._rows is not None
         rows = self._rows
-        return lambda told, octets: rows.add(machine, told, octets)
+        return lambda header, octets: rows.add(machine, header, octets)
 
     def _machine(self, name: str) -> Machine:
         assert self.run.mapping is not None

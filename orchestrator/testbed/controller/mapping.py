@@ -1,4 +1,4 @@
-"""Which machine each node of a plan lives on, and which cable carries each link.
+"""Placement of a plan's nodes on machines, and of its links on cables.
 
 Links between nodes of one machine need no cable. A search, deepest first, in the order of the
 plan: it tries the machines that a node's name is listed for, else those with the fewest nodes; a
@@ -25,7 +25,7 @@ WHO = "controller"
 
 @dataclass(frozen=True)
 class Mapping:
-    """`machines`: node -> machine, of nodes that are ours. `cables`: link -> cable. `ports`: port
+    """`machines`: node -> machine, without external nodes. `cables`: link -> cable. `ports`: port
     of the plan -> (machine, NIC), for the ports whose link takes a cable, or leads to a device of
     others; those cables are `devices`."""
 
@@ -48,7 +48,7 @@ class Mapping:
 
 
 def device_cables(plan: Plan, bed: Testbed) -> list[Cable]:
-    """The cables to devices of others, `interface` "machine:nic" each. Raises Refused."""
+    """Cables to external devices, `interface` "machine:nic" each. Raises Refused."""
     found = []
     for device, ports in facing(plan).items():
         said = bed.external_ports.get(device, {})

@@ -1,4 +1,4 @@
-"""From the parts that agents measured to one recording, as if it had been one machine."""
+"""Merge of the agents' recordings into one, as if one machine had measured."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MOST_LINES, LONGEST_LINE = 20, 300
 
 @dataclass
 class Part:
-    """What one agent measured: arrays and words, as its worker wrote them."""
+    """Recording of one agent: arrays and words, as its worker wrote them."""
 
     machine: str
     arrays: dict[str, np.ndarray]
@@ -94,11 +94,11 @@ def merge(
     pace: float = 1.0,
     cables: Sequence[Cable] = (),
 ) -> tuple[Recording, dict[str, dict[str, float]]]:
-    """One recording, and what was added to the delays of each traffic entry (for result.json).
-    Raises RunFailed when the parts do not fit together.
+    """Merge parts into one recording, with the delay correction of each traffic entry (for
+    result.json). Raises RunFailed when the parts do not fit together.
 
     A run that was `stopped` ends for all machines with the last row that all of them took. `pace`:
-    seconds of the run per second. `cables` lead to devices of others.
+    seconds of the run per second. `cables` lead to DUTs.
     """
     if stopped:
         _cut(parts)
@@ -208,7 +208,7 @@ def _delays(
 
 
 def _ends(part: Part, resolved: ResolvedPlan) -> dict[str, list[int]]:
-    """What was counted at each port of a part. Raises RunFailed where it is not all of them."""
+    """Counters at each port of a part. Raises RunFailed where some are missing."""
     found = part.words.get("ends")
     due = {port.entity for port in resolved.plan.ports() if port.node in part.nodes}
     if not isinstance(found, dict) or set(found) != due:
@@ -241,9 +241,9 @@ def _fidelity(
     }
     crossings = crossings_of(resolved.plan, ends, int(recording.times_ps[-1]))
     lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
-    if externals(resolved.plan):  # what a device drops, doubles or makes is no loss of ours
+    if externals(resolved.plan):  # a DUT's drops and duplicates are not our losses
         lost["between"] = sum(one.lost for one in crossings)
-    if stopped:  # the machines end milliseconds apart: what is under way then finds nobody
+    if stopped:  # the machines end milliseconds apart: frames under way then have no receiver
         del lost["between"]
     lateness = np.sum([part.arrays["lateness"] for part in parts], axis=0)
     if lateness.shape != (BINS + 1,):
@@ -277,7 +277,7 @@ def _fidelity(
 
 
 def _datapath(part: Part) -> dict[str, Any]:
-    """What a part tells of times of frames. Raises RunFailed for what is none."""
+    """Timestamp entries of a part. Raises RunFailed for malformed ones."""
     told = part.words.get("datapath", {})
     if not isinstance(told, dict):
         raise RunFailed(f"agent {part.machine}: what it tells of its data path is no table")

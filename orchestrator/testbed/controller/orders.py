@@ -1,8 +1,8 @@
-"""Orders to a run across machines: a live change at one instant for all of them, or none; its end.
+"""Coordinated live changes of a distributed run: one instant for all machines; its halt.
 
-Every machine is asked first whether the change can be made there and how soon; then all are told
-the same time, later than any of them needs. Who gets that too late says so, and all are told a
-later one: to write a change twice does no harm.
+Every machine first answers whether the change can be made there and how soon; then all get the
+same time, later than any of them needs. A machine that gets that too late reports so, and all get
+a later one: a change that is written twice does no harm.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MS = 10**9
 ALLOWANCES_PS = (250 * MS, 1_000 * MS, 4_000 * MS)
-"""Of real time, for the order to reach all machines; the next one when somebody was too slow."""
+"""Of real time, for the order to reach all machines; a later one when a machine was too slow."""
 ANSWER_S = 10.0
 PULSE_S = 0.02
 """Between two heartbeats that may bring the answer."""
@@ -34,7 +34,7 @@ ACCEPTS = ("set", "act", "halt")
 
 
 class Machines:
-    """The worlds of a run, which lie on several machines: their agents are asked."""
+    """Worlds of a distributed run, changed through their agents."""
 
     def __init__(self, run: Run, session: Session) -> None:
         self.run, self.session = run, session
@@ -43,7 +43,7 @@ class Machines:
 
     async def soonest(self, resolved: ResolvedPlan, step: Step, allowance: int) -> int | None:
         """The first slot that all of them can reach."""
-        # here first: most mistakes can be found without asking anybody
+        # here first: most mistakes can be found without a request to agents
         await self.checked(resolved, step, max(self.session.now_ps, 0))
         told = await self._ask(secrets.token_hex(8), step, None)
         soonest = max(answer.at_ps or 0 for answer in told.values()) + allowance
@@ -62,7 +62,7 @@ class Machines:
             if timing is not None and timing.launch:
                 links = launched_links(share, self.run.resolved)
                 if any(key.startswith(f"links.{link}.delay") for link in links):
-                    raise NotMade(f"{key}: a NIC launches its frames, and was told that delay")
+                    raise NotMade(f"{key}: a NIC launches its frames, with that delay subtracted")
 
     async def write(self, name: str, step: Step, at: int, changed: ChangedPlan) -> None:
         """On all machines, each of which says whether it came in time."""
@@ -80,9 +80,9 @@ class Machines:
             await peer.asker.ask("change", asked, within_s=ANSWER_S)
             end = time.monotonic() + ANSWER_S
             while time.monotonic() < end:
-                for told in peer.pulse.changes if peer.pulse else ():
-                    if told.number == number:
-                        return machine, told
+                for changed in peer.pulse.changes if peer.pulse else ():
+                    if changed.number == number:
+                        return machine, changed
                 await asyncio.sleep(PULSE_S)
                 await peer.beat(within_s=ANSWER_S)
             raise NotMade(f"agent {machine}: its worker does not answer")
@@ -98,7 +98,7 @@ class Machines:
 
 
 class Orders:
-    """Between the session of a run, which anybody may ask, and its agents."""
+    """Orders from the session of a run, which any client may request, to its agents."""
 
     def __init__(self, run: Run, session: Session) -> None:
         self.run, self.session = run, session

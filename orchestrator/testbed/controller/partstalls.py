@@ -1,4 +1,4 @@
-"""The stalls of a run over several machines: what each part tells of its own, on one clock.
+"""Merge of the stall logs of a run's machines on one clock.
 
 A part's rows are by its machine's clock, from what that machine took for the start. The exchanges
 of clocks during and after the run know better (`retiming`): by them all rows are brought to the
@@ -33,7 +33,7 @@ Count = Annotated[int, Field(ge=0, lt=FAR)]
 
 
 class ThreadStalls(WireMessage):
-    """What one thread of a part tells, beside its rows: see `orchestrator.run.stalls.Log`."""
+    """Stall words of one thread of a part, beside its rows: see `orchestrator.run.stalls.Log`."""
 
     nodes: list[Annotated[str, NAME]] = Field(min_length=1, max_length=10_000)
     rows: int = Field(ge=0, le=at.ROWS)
@@ -45,7 +45,7 @@ class ThreadStalls(WireMessage):
 
 
 class PartStalls(WireMessage):
-    """What a part tells of its stalls (`orchestrator.targets.software.stalled.handed`)."""
+    """Stall words of a part (`orchestrator.targets.software.stalled.handed`)."""
 
     v: int = Field(ge=VERSION, le=VERSION)
     one_clock: bool
@@ -53,7 +53,7 @@ class PartStalls(WireMessage):
 
 
 class Part(Protocol):
-    """What is needed of `merge.Part`."""
+    """Attributes of `merge.Part` that are needed here."""
 
     machine: str
     nodes: list[str]

@@ -1,4 +1,4 @@
-"""One machine as the controller sees it: its connection, its offer, its clock, its heartbeat."""
+"""Connection of a controller to one machine: offer, clock, heartbeat."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Peer:
                 self.why = no.sentence
 
     async def beat(self, within_s: float) -> None:
-        """One heartbeat: an exchange of clocks, what is new of the lease."""
+        """Send one heartbeat: an exchange of clocks, and the news of the lease."""
         lease = self.lease
         asked = Beat(lease=lease, events_after=self._events, rows_after=self.rows_after)
         sent = time.monotonic_ns()
@@ -165,7 +165,7 @@ class Peer:
         )
 
     def _distrust(self, why: str) -> None:
-        """It sent what no agent of this version sends: what it has is not relied on."""
+        """Mark the agent as faulty: it sent an answer that no agent of this version sends."""
         self.offer, self.fault = None, why
         self._answered_s, self._missed = time.monotonic(), 0
         if self.lease is not None:
@@ -186,7 +186,7 @@ class Peer:
             self.state = "gone"
             self.why = "its connection was closed" if cut else f"silent for {silent:.1f} s"
         else:
-            self.state, self.why = "connecting", f"nobody answers at {self.asker.endpoint}"
+            self.state, self.why = "connecting", f"no answer from {self.asker.endpoint}"
         if self.state == "gone" and self.lease is None:
             self.offer = None  # it may come back as another one
 

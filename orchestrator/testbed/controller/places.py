@@ -1,4 +1,4 @@
-"""Which machine holds a whole plan: one at a time on each, for whoever asked first."""
+"""Pool of machines that can run a whole plan: one plan at a time on each."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Places:
         return [name for name, offer in up.items() if offer.holds.get(target) == ""]
 
     def all_taken(self, target: str) -> bool:
-        """Whether there are some, and none that has nothing to do."""
+        """Return whether there are able machines, and all are busy."""
         able = self.able(target)
         return bool(able) and self._taken.issuperset(able)
 
     def take(self, target: str) -> str:
-        """One that has nothing to do; NOWHERE if there is none."""
+        """Take an idle machine; NOWHERE if there is none."""
         machine = next((name for name in self.able(target) if name not in self._taken), NOWHERE)
         self._taken.add(machine)
         return machine
 
     def give_back(self, machine: str) -> None:
-        """It has nothing to do any more."""
+        """Mark a machine as idle."""
         self._taken.discard(machine)
 
     def lack(self, target: str) -> RunFailed | Refused:
-        """Why none can: Refused where all have said so, and what would mend it; RunFailed where
-        some do not answer, that may be able to."""
+        """Reason why no machine is able: Refused, with a remedy, where all have answered so;
+        RunFailed where some that do not answer may be able."""
         said: list[str] = []
         silent: list[str] = []
         for name, peer in self._peers.items():

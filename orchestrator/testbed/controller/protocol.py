@@ -1,4 +1,4 @@
-"""What a controller can be asked for."""
+"""Messages between clients and a controller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures of several machines on one clock: the controller's.
+"""Correction of captures' times to the controller's clock after a run.
 
 While a run goes on, each machine times its frames by its own clock, translated by what was known
 of it at the start (offset, drift). When the run is over more is known: the exchanges during and
@@ -7,7 +7,7 @@ after it. What the later estimate says otherwise is taken out of the frames' tim
 With o0, d0 the offset and drift believed at the start and o1, d1 the later ones: a frame at our
 time u after the start is met when the machine's clock has moved by m = (1 + d1) u + o1 - o0 since
 what it took for the start, and gets the time t = (1 - d0) m. So u = (t / (1 - d0) + o0 - o1) /
-(1 + d1). A run at another pace than real time has u and t in its own time, and so all that is told
+(1 + d1). A run at another pace than real time has u and t in its own time, and so all reports
 here: offsets and their errors count for as much less as its clock is slower.
 """
 
@@ -25,8 +25,8 @@ PPB = 1e-9
 
 @dataclass(frozen=True)
 class Retiming:
-    """What is added to a machine's times: `shift_ps`, and `rate` of the time itself. They are the
-    controller's then, to within `error_ns`; all in the run's time."""
+    """Correction of a machine's times: `shift_ps`, and `rate` of the time itself. Corrected times
+    are the controller's to within `error_ns`; all in the run's time."""
 
     shift_ps: int = 0
     rate: float = 0.0

@@ -1,4 +1,4 @@
-"""One run across machines: lease, probe, deploy, start, watch, collect, release."""
+"""Distributed run: lease, probe, deploy, start, watch, collect, release."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class Run(Carried):
         if not cables:
             return
         nonce = secrets.token_hex(8)
-        await self._received_probes(nonce)  # from here on everybody listens
+        await self._received_probes(nonce)  # from here on every machine receives probes
         end = time.monotonic() + PROBE_S
         probes: dict[str, list[tuple[str, str, str]]] = {}
         while True:
@@ -243,19 +243,19 @@ class Run(Carried):
             holders.setdefault(share.kernel, [int(word) for word in body["pace"]])
 
     def _hears(self, share: Share) -> dict[str, list[list[int]]]:
-        """Of nodes of a machine that devices of others are cabled to: what is for them."""
+        """Receive addresses of a machine's nodes that are cabled to DUTs."""
         assert self.mapping is not None
         plan = self.resolved.plan
         near = {cable.ours.partition(".")[0] for cable in self.mapping.devices}
-        told = {node: addressed_to(plan, node) for node in share.nodes if node in near}
+        addressed = {node: addressed_to(plan, node) for node in share.nodes if node in near}
         return {
             node: [[low, high] for low, high in ranges]
-            for node, ranges in told.items()
+            for node, ranges in addressed.items()
             if ranges is not None
         }
 
     async def _burst(self) -> None:
-        """A few exchanges in quick succession with everybody: the tightest of them counts."""
+        """A few exchanges in quick succession with every machine: the tightest of them counts."""
         for _ in range(BURST):
             await at_once(self.peers[machine].beat(within_s=5.0) for machine in self.leases)
         for machine in self.leases:
@@ -287,7 +287,7 @@ class Run(Carried):
         await at_once(one(share) for share in self.shares)
 
     def retiming(self, machine: str) -> Retiming:
-        """What brings the times of a machine's captures to our clock, now that the run is over."""
+        """Correction of a machine's capture times to our clock, after the run."""
         begun, known = self.begun[machine], self.estimates[machine]
         return Retiming.of(begun, known, self.start_ns, self.speed)
 
@@ -299,7 +299,7 @@ class Run(Carried):
         return super()._failure(machine, pulse)
 
     def _lasts_ns(self) -> int:
-        """How long it lasts by our clock, when that is never held back."""
+        """Duration by our clock (ns), when the run's clock is never held back."""
         return self.resolved.plan.duration * NS_PER_US // self.speed
 
     @property

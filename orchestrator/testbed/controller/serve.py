@@ -1,4 +1,4 @@
-"""The controller's process: its socket and its end."""
+"""Controller process: socket and shutdown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ that ever wrote a run keeps megabytes of the allocator's memory to itself, so th
 async def serve(
     bed: Testbed, listen: str, folder: Path, out: Path, say: Callable[[str], None]
 ) -> None:
-    """Serve until told to end (SIGINT, SIGTERM). Raises BadInput."""
+    """Serve until SIGINT or SIGTERM. Raises BadInput."""
     pair = keys.own(folder)
     keys.listed(folder)
     _ = Registry.load().algorithms  # now, not in the first run: that takes seconds, and the loop

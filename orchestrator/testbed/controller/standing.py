@@ -1,4 +1,4 @@
-"""What a run waits for: which machines are behind, and what each of them does meanwhile."""
+"""Wait reasons of a run: the machines that lag, and their stages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchestrator.targets.software.stages import BUILDING, COMPILING
 from orchestrator.testbed.agent.protocol import Pulse
 
 SLOW = (BUILDING, COMPILING)
-"""Stages that somebody who waits wants to know of."""
+"""Slow stages, which a user who waits is informed of."""
 
 
 def behind(pulses: Mapping[str, Pulse | None], state: str) -> list[str]:
@@ -18,7 +18,7 @@ def behind(pulses: Mapping[str, Pulse | None], state: str) -> list[str]:
 
 
 def phrase(pulses: Mapping[str, Pulse | None], late: list[str]) -> str:
-    """One phrase for the reader: "building on left and right; compiling or loading on middle: ...".
+    """Progress text, such as "building on left and right; compiling or loading on middle: ...".
 
     Empty where none of them does what takes long.
     """

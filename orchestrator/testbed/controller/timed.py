@@ -1,4 +1,4 @@
-"""Who takes times of frames on each machine of a run, and where NICs launch them.
+"""Timestamp sources and launch times of each machine of a distributed run.
 
 The inventory asks, the agent's offer says what its NICs have: what they lack is refused before
 anything is leased, and `auto` falls back to the kernel's times.
@@ -24,7 +24,8 @@ NEEDED = ("receive by hardware", "transmit by hardware", "hardware clock")
 
 @dataclass(frozen=True)
 class Timed:
-    """What is asked of one machine; `why` the kernel takes its times where `auto` was asked for."""
+    """Timestamp set-up of one machine; `why`: the reason for kernel timestamps where `auto` was
+    requested."""
 
     stamps: Literal["software", "hardware"] | None = None
     launch: bool = False
@@ -43,8 +44,8 @@ class Timed:
 def timed(
     share: Share, entry: MachineEntry, offer: Offer, resolved: ResolvedPlan, speed: int
 ) -> Timed:
-    """What a machine's nodes get, at `speed` ps of the run per us. Raises Refused, by name, for
-    what its NICs or links lack."""
+    """Timestamp set-up of a machine's nodes, at `speed` ps of the run per us. Raises Refused, by
+    name, for capabilities that its NICs or links lack."""
     nics = list(dict.fromkeys(share.ports.values()))
     if entry.launch:
         _check_lines(share, resolved, LEAD_NS * speed // NS_PER_US)
@@ -61,7 +62,7 @@ def timed(
 
 
 def _lack(known: dict[str, Nic], nics: list[str]) -> str | None:
-    """What the NICs lack for hardware times; None: nothing."""
+    """Capabilities that the NICs lack for hardware timestamps; None: none."""
     if not nics:
         return "no node's link leads over a NIC here"
     for name in nics:

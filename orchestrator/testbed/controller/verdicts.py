@@ -1,5 +1,4 @@
-"""What many machines add to a result: who hosted what, how well their clocks agreed, and the
-result of a run that ended before its time."""
+"""Verdict of a distributed run: hosts, clock agreement, results of runs that ended early."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ def clocks(
     """The clock part of a result: per machine, the bound for all, what it is measured against.
 
     Two machines may be off by both their errors. The plan measures nothing shorter than its
-    reaction time: what takes less cannot be told from noise by its own feedback loop. Errors are in
+    reaction time: its own feedback loop cannot distinguish less from noise. Errors are in
     the run's time: at a pace of 0.1 clocks that are 10 us apart put its frames 1 us apart. Offsets
     are those of the clocks.
     """
@@ -38,7 +37,7 @@ def clocks(
 
 def add_retimings(told: dict[str, Any], retimings: dict[str, Retiming], duration_ps: int) -> None:
     """Per machine, what was added to the times of its captures, and how far from the controller's
-    time its samples were taken and its timeline was carried out: these can only be told."""
+    time its samples were taken and its timeline was carried out: these can only be reported."""
     for machine, retiming in retimings.items():
         row = told["machines"][machine]
         row["captures"] = retiming.table()

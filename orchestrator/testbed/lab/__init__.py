@@ -1,1 +1,1 @@
-"""A testbed on this machine: network namespaces as machines, veth pairs as cables, real agents."""
+"""Local testbed: network namespaces as machines, veth pairs as cables, real agents."""

@@ -1,4 +1,4 @@
-"""The job that holds a lab's machines: network namespaces joined by veth pairs.
+"""Worker job that holds a local testbed's network: namespaces joined by veth pairs.
 
 It runs in a worker (orchestrator.targets.software.launch), in a user namespace of its own where it
 may. Nothing has a name outside: when it ends, and the agents with it, the kernel takes all away.

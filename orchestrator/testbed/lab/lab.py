@@ -1,4 +1,4 @@
-"""Two agents, the cables between them and the keys of everybody: all but the controller.
+"""Local testbed of two agents: cables, keys, inventory; the controller is separate.
 
     with Lab(folder, cables=1) as lab:
         bed = Testbed.load(lab.inventory)
@@ -40,7 +40,7 @@ class Lab:
         self._open = ExitStack()
 
     def keys(self, who: str) -> Path:
-        """The folder of somebody's keys."""
+        """Key folder of a user, an agent or the controller."""
         return self.folder / "keys" / who
 
     def __enter__(self) -> Lab:
@@ -64,7 +64,7 @@ class Lab:
         self._open.close()
 
     def _make_keys(self) -> None:
-        """A pair each, and who lets whom in: everybody the controller, which lets the user in."""
+        """Make all key pairs; authorise the controller at the agents, and the user at it."""
         for who in (CONTROLLER, USER, *MACHINES):
             if not (self.keys(who) / keys.OWN).exists():
                 keys.make(self.keys(who), who)
@@ -115,7 +115,7 @@ class Lab:
         self._open.callback(_end, process)
 
     def _testbed(self) -> dict[str, object]:
-        """The inventory. Nodes are not told where they belong: that is searched for."""
+        """The inventory. It places no nodes: the controller searches a placement."""
         machines = {
             name: {"address": self.addresses[name], "key": keys.own(self.keys(name)).public}
             for name in MACHINES

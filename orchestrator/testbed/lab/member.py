@@ -1,4 +1,4 @@
-"""The process of a lab's agent: its socket is of where the lab is, its NICs are of its machine.
+"""Agent process of a local testbed: its socket is in the host's namespace, its NICs in its own.
 
 Started as `python -m orchestrator.testbed.lab.member PARENT LISTEN USER NETWORK NAME KEYS STATE`,
 with descriptors of a listening socket and of the two namespaces. It ends with its parent.
@@ -25,7 +25,7 @@ def main(words: list[str]) -> int:
     name, folder, state = words[4], Path(words[5]), Path(words[6])
     from orchestrator.testbed import keys
 
-    keys.verify(folder)  # whose the folders above it are can be told out here alone
+    keys.verify(folder)  # owners of parent folders are visible outside the namespace alone
     if not os.path.samestat(os.fstat(user), os.stat("/proc/self/ns/user")):
         enter_user(user)  # while there is one thread
     enter_network(network)

@@ -1,4 +1,4 @@
-"""The end that asks: a DEALER socket, ids, retries, and what became of the connection."""
+"""RPC client: DEALER socket, request ids, retries, connection state."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Asker:
             future.cancel()
         if self.state is State.REJECTED:
             raise Unanswered(self.who, f"{self.endpoint}: {self.said}", rejected=True)
-        what = "no answer" if self.state is State.UP else "nobody answers"
+        what = "no answer" if self.state is State.UP else "no peer"
         raise Unanswered(self.who, f"{what} at {self.endpoint} within {within_s:g} s")
 
     def _send(self, octets: bytes) -> None:
@@ -166,7 +166,7 @@ class Asker:
         self.on_change()
 
     def again(self) -> None:
-        """Connect anew: after a rejected key ZeroMQ does not try again by itself."""
+        """Connect anew: after a rejected key ZeroMQ does not retry by itself."""
         self._shut()
         self.state, self._failed = State.NONE, 0
         self._open()

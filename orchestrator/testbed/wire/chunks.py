@@ -1,8 +1,8 @@
-"""Files in chunks: pulled by whoever wants them, checked one by one and as a whole, resumable.
+"""Chunked file transfer: pulled by the receiver, checked by chunk and as a file, resumable.
 
 The holder serves what it has put on its list, under the list's names; no message ever names a
 path. The taker asks for what it does not have yet, so an interrupted transfer goes on where it
-was, and a slow taker slows nobody but itself.
+was, and a slow receiver delays only itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Stored(Listed):
 
 
 class Chunk(WireMessage):
-    """What comes with a chunk's octets."""
+    """Header of a chunk's octets."""
 
     offset: int = Field(ge=0, lt=2**40)
     octets: int = Field(ge=0, le=CHUNK)
@@ -42,7 +42,7 @@ class Chunk(WireMessage):
 
 
 class Damaged(Exception):
-    """What came is not what was sent, or not what was announced."""
+    """Received data differ from the sent or the announced."""
 
 
 def listed(name: str, path: Path) -> Listed:
@@ -84,7 +84,7 @@ class Taking:
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing left to ask for."""
+        """Return whether the whole file has been received."""
         return self.offset == self.wanted.octets
 
     def take(self, chunk: Chunk, octets: bytes) -> None:

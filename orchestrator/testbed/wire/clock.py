@@ -1,4 +1,4 @@
-"""How far apart two clocks are: offset, drift, and a bound on the error of both.
+"""Estimate of the offset between two clocks: offset, drift, and an error bound.
 
 One exchange bounds the offset from both sides, whatever the network did: the other clock's
 reading on arrival, less ours on sending, is too large by the way there; its reading on sending,
@@ -25,7 +25,7 @@ bound grows by from the last exchange on."""
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One question and answer. The offset (theirs less ours) lies in [low, high], all ns."""
+    """Request and answer. The offset (theirs less ours) lies in [low, high], all ns."""
 
     at: int
     low: int
@@ -63,7 +63,7 @@ class Estimate:
         return self.offset_ns + self.drift_ppb * (at - self.at) // 10**9
 
     def theirs(self, at: int) -> int:
-        """What their clock shows when ours shows `at`."""
+        """Time of their clock when ours shows `at`."""
         return at + self.offset(at)
 
     def table(self) -> dict[str, int | float | str]:
@@ -107,7 +107,7 @@ class Comparison:
             self.exchanges[-1] = exchange
 
     def estimate(self, until: int | None = None) -> Estimate | None:
-        """What is known now; None before the first exchange. Good at times up to `until`."""
+        """Current estimate; None before the first exchange. Valid at times up to `until`."""
         if not self.exchanges:
             return None
         last = self._last

@@ -1,4 +1,4 @@
-"""What every message is wrapped in, and how it is refused when it is not right."""
+"""Envelope of every message, and the refusals of malformed ones."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def body_of(model: type[WireMessage], data: dict[str, Any]) -> Any:
 
 
 def sentence(error: ValidationError | RecursionError) -> str:
-    """What is wrong with a message, without the values in it."""
+    """Error of a message in a sentence, without the values in it."""
     if isinstance(error, RecursionError):
         return "the message is nested too deeply"
     found = error.errors(include_url=False, include_input=False, include_context=False)[:3]

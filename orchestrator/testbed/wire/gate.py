@@ -1,4 +1,4 @@
-"""Who may connect: the handler of ZeroMQ's authentication protocol (ZeroMQ RFC 27), default deny.
+"""ZAP authenticator: the handler of ZeroMQ's authentication protocol (RFC 27), default deny.
 
 It reads the authorised keys anew at every handshake, so that a key counts, or no longer counts,
 without a restart.
@@ -27,7 +27,7 @@ Denied = Callable[[str, str], None]
 
 
 class Book:
-    """Who is let in now, for requests on connections that are open already."""
+    """Currently authorised keys, for requests on open connections."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -35,7 +35,7 @@ class Book:
         self._read_s = -LOOK_S
 
     def caller(self, public: str) -> keys.Caller | None:
-        """The holder of a key; None when it is let in no more, or the keys cannot be trusted."""
+        """Holder of a key; None when it is revoked, or the keys cannot be trusted."""
         if time.monotonic() - self._read_s >= LOOK_S:
             try:
                 self._known = keys.callers(self._folder)
@@ -59,7 +59,7 @@ class Gate:
         self._thread.start()
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Stop: no peer can connect any more."""
         self._closing = True
         self._stop.send(b"")
         self._thread.join()
@@ -74,11 +74,11 @@ class Gate:
                 self._socket.send_multipart(self.judge(self._socket.recv_multipart()))
         self._socket.close()
         stop.close()
-        if not self._closing:  # nobody else will
+        if not self._closing:  # no other thread closes it
             self._stop.close()
 
     def judge(self, request: list[bytes]) -> list[bytes]:
-        """The answer to one request; the user id of a peer let in is its public key."""
+        """The answer to one request; the user id of an authorised peer is its public key."""
         parts = [*request, *[b""] * 8]
         version, number, _, address, _, mechanism, credential = parts[:7]
         public, reason = self._look_up(mechanism, credential)

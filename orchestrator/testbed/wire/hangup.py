@@ -1,4 +1,4 @@
-"""Connections that are open when their key is revoked are closed.
+"""Disconnection of peers whose key is revoked.
 
 ZeroMQ asks who a peer is when it connects, and has no call that ends one connection of a bound
 socket. Each frame tells the descriptor that it came by, though: its TCP connection is shut down
@@ -39,7 +39,7 @@ class Lines:
             self._lines.pop(next(iter(self._lines)))
 
     def hang_up(self, let_in: Callable[[str], bool]) -> list[str]:
-        """Close the connections of keys that are not let in; their keys."""
+        """Close the connections of unauthorised keys; returns these keys."""
         closed = []
         for descriptor, (public, address) in list(self._lines.items()):
             if let_in(public):

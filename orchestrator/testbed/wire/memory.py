@@ -1,4 +1,4 @@
-"""Requests that were answered: a retry gets the same answer, and nothing is done twice."""
+"""Idempotency cache: a retried request gets the same answer, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Frames = list[bytes]
 
 
 class Session:
-    """One asking process."""
+    """Session of one calling process."""
 
     def __init__(self) -> None:
         self.answers: OrderedDict[int, Frames] = OrderedDict()
@@ -28,7 +28,7 @@ class Session:
 class Memory:
     """Answers by key of the peer, session and id.
 
-    A session belongs to the key that it was first seen with: nobody can ask in another's name.
+    A session belongs to the key that it was first seen with: no other key can use it.
     """
 
     def __init__(self) -> None:

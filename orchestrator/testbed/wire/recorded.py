@@ -1,4 +1,4 @@
-"""A recording on its way from the machine that made it: numbers as arrays, the rest as JSON.
+"""Codec of a recording between machines: numbers as arrays, the rest as JSON.
 
 What follows from the plan alone (columns, flows, where histograms' bins lie) is made of the plan
 anew by whoever takes it in: names never travel where both ends know them.
@@ -49,7 +49,7 @@ class TakenCapture(WireMessage):
 
 
 class MadeOn(WireMessage):
-    """What a machine says of itself, as a manifest has it."""
+    """Description of the machine that made a recording, as a manifest has it."""
 
     git: dict[str, str | bool | None] | None
     machine: dict[str, str | int | float | None]

@@ -1,4 +1,4 @@
-"""The end that is asked: a ROUTER socket, the checks before a handler sees a request, answers."""
+"""RPC server: ROUTER socket, checks before a handler sees a request, answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from orchestrator.testbed.wire.sparing import Sparing
 
 QUEUED = 1000
 """Messages that may wait for a peer that does not read; the next ones are dropped, and asked for
-again by whoever misses them."""
+again by a client that misses them."""
 MOST_FRAMES = 3
 """Of a message that are looked at: the sender's, a request's one, and one that is too many."""
 WAITING = 16
@@ -33,7 +33,7 @@ Reply = tuple[dict[str, Any], bytes | None]
 
 @dataclass(frozen=True)
 class Handler:
-    """What answers one kind of request. `reads`: it changes nothing, and may be asked again."""
+    """Handler of one kind of request. `reads`: it changes nothing, and may be repeated."""
 
     model: type[WireMessage]
     call: Callable[[Caller, Request, Any], Reply]
@@ -55,7 +55,7 @@ class Desk:
         """Called when a handler raised what it should not: the disk, the kernel, or a bug."""
 
     def respond(self, peer: str, frames: Frames) -> Frames | None:
-        """The answer to the frames of one message; None when nobody could read an answer.
+        """The answer to the frames of one message; None when the sender could not read an answer.
 
         `peer` is the authorised key that the message came with.
         """
@@ -92,14 +92,14 @@ class Desk:
         number, session = request.id, request.session
         try:
             body = envelope.body_of(handler.model, request.body)
-            told, payload = handler.call(peer, request, body)
-            first = envelope.pack(Answer(session=session, id=number, body=told))
+            content, payload = handler.call(peer, request, body)
+            first = envelope.pack(Answer(session=session, id=number, body=content))
             if len(first) > envelope.LONGEST:
                 raise Unacceptable("too-long", "the answer is longer than a message may be")
         except Unacceptable as no:
             answer = Answer(session=session, id=number, refused=no.sentence, code=no.code)
             return [envelope.pack(answer)]
-        except Exception as error:  # whoever serves outlives any request
+        except Exception as error:  # a server outlives any request
             self.broken(request.kind, error)
             words = envelope.clipped(f"{request.kind} failed: {type(error).__name__}: {error}")
             answer = Answer(session=session, id=number, refused=words, code="failed")
@@ -108,10 +108,10 @@ class Desk:
 
 
 class Server:
-    """A bound socket with its gate and its watch. `told` gets a sentence per rejected peer.
+    """A bound socket with its gate and its watch. `told` takes a sentence per rejected peer.
 
     `listening` is the descriptor of a socket that listens already, maybe in another network
-    namespace; it is bound anew by nobody.
+    namespace; it is not bound again.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Server:
                 whole = self._answered(peer, frames)
             except zmq.ZMQError:
                 raise  # the socket is no more
-            except Exception as error:  # one message must not deafen whoever serves
+            except Exception as error:  # one message must not stop the server
                 self._told(f"a message was dropped: {type(error).__name__}: {error}")
             if whole is not None and delay_s > 0:
                 self._loop.call_later(delay_s, self._send, whole)
@@ -219,7 +219,7 @@ class Server:
             self._loop.call_soon_threadsafe(self._told, sentence)
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop: no request is answered any more."""
         for task in self._tasks:
             task.cancel()
         self._socket.disable_monitor()

@@ -1,4 +1,4 @@
-"""Sentences about strangers, in bounds: whoever knocks a thousand times does not fill the log."""
+"""Rate limiter for log messages about unauthenticated peers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ LONGEST = 500
 
 
 class Sparing:
-    """Call it with a sentence; what is too many is said as a number when the next window begins."""
+    """Rate limiter: call it with a sentence; the number of suppressed ones is logged with the next
+    window."""
 
     def __init__(
         self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
@@ -30,7 +31,7 @@ class Sparing:
             self._withheld += 1
 
     def turn(self) -> None:
-        """Begin a new window when it is time; tell what was kept back in the one before."""
+        """Begin a new window when it is due, and log the number of suppressed sentences."""
         now = self._clock()
         if now - self._began < WINDOW_S:
             return

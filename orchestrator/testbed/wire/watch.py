@@ -1,4 +1,4 @@
-"""What ZeroMQ says about connections, in sentences: a wrong key must not look like a dead peer."""
+"""Sentences about ZeroMQ connection events: a wrong key must not look like a dead peer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Said:
-    """What an event means. `text` is empty when there is nothing to say."""
+    """Meaning of an event. `text` is empty when there is nothing to report."""
 
     state: State | None
     text: str = ""
@@ -57,13 +57,13 @@ def asking(event: dict[str, int]) -> Said:
 
 
 def serving(event: dict[str, int]) -> Said:
-    """An event of the socket that binds. Keys that are not authorised are told by the gate."""
+    """Meaning of an event of the binding socket. The gate reports unauthorised keys."""
     match event["event"]:
         case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL if event["value"] == CRYPTOGRAPHIC:
             return Said(
                 State.REJECTED,
                 "key rejected: a peer took us for the holder of another key, or sent again what "
-                "somebody had recorded",
+                "an attacker had recorded",
             )
         case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
             return Said(

@@ -62,7 +62,9 @@ def seen(plan: str, **per_second: float) -> Seen:
 
 def told(found: Seen, what: str) -> dict[str, float]:
     """Link direction -> messages per second, of those that have any."""
-    every = {way.entity: getattr(found.way(way), what) for way in found.data.plan.directions()}
+    every = {
+        way.entity: getattr(found.link_state(way), what) for way in found.data.plan.directions()
+    }
     return {entity: round(rate) for entity, rate in every.items() if rate}
 
 

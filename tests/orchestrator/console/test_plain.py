@@ -90,7 +90,7 @@ def test_a_tampered_folder_steers_no_screen(tampered: Path) -> None:
 def test_stalls_are_told_below_the_verdict(tampered: Path) -> None:
     found = sources.FolderSource(tampered).data
     (line,) = [line for line in reasons(found).splitlines() if line.startswith("  stalls")]
-    assert line.startswith("  stalls 3 above 50 µs; loops must have felt 1 of them (at ")
+    assert line.startswith("  stalls 3 above 50 µs; 1 of them delayed control loops (at ")
     assert not steers(line)
     assert found.judged is not None
     found.judged.fidelity.pop("stalls")
@@ -113,4 +113,4 @@ def test_a_summary_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> Non
     told = capsys.readouterr().out
     assert not steers(told)
     assert told.count("owned") >= 9
-    assert "stalls    3 above 50 µs; loops must have felt 1 of them (at " in told
+    assert "stalls    3 above 50 µs; 1 of them delayed control loops (at " in told

@@ -52,7 +52,7 @@ def test_a_storm_is_told_and_refused_and_changes_nothing() -> None:
         ("far", "--far-end: 'nothere'"),
         ("loopback", "is the loopback"),
         ("address", "10.1.2.3: it may be the way to this machine"),
-        ("no carrier", "nobody is at the other end"),
+        ("no carrier", "no device is at the other end"),
         ("down", "`ip link set near up`"),
     ):
         assert found[name]["code"] == 2, name

@@ -32,16 +32,17 @@ SOME = {
         (
             SOME,
             "12 above 50 µs: 3 by the hypervisor, 9 by other processes; the longest 10.1 ms; no "
-            "loop has felt any: 30 µs of its time at the most, and switch.sink reacts in 378 µs",
+            "control loop was affected: 30 µs of its time at the most, and switch.sink reacts in "
+            "378 µs",
         ),
         (
             SOME | {"felt": 2, "loops": {"s.d": {"felt": 2}, "s.e": {"felt": 0}}},
-            "12 above 50 µs: 3 by the hypervisor, 9 by other processes; the longest 10.1 ms; loops "
-            "must have felt 2 of them (at s.d)",
+            "12 above 50 µs: 3 by the hypervisor, 9 by other processes; the longest 10.1 ms; "
+            "2 of them delayed control loops (at s.d)",
         ),
         (
             {**NONE, "count": 5, "not_logged": 4, "loops": {}},
-            "5 above 50 µs; 4 more were not logged; the plan has no loop to feel them",
+            "5 above 50 µs; 4 more were not logged; the plan has no control loop",
         ),
     ],
 )
@@ -59,8 +60,8 @@ def test_what_a_run_tells_has_words() -> None:
     log = Log(frozenset({"s"}), [turn], 1, 100.0, 50_000)
     loop = Loop("s.d", frozenset({"s", "d"}), 10**8, 0)
     assert sentences({"stalls": told([log], [loop])}) == [
-        "1 above 50 µs: 1 by other processes; the longest 1 ms; no loop has felt any: 10 µs of its "
-        "time at the most, and s.d reacts in 100 µs"
+        "1 above 50 µs: 1 by other processes; the longest 1 ms; no control loop was "
+        "affected: 10 µs of its time at the most, and s.d reacts in 100 µs"
     ]
 
 
@@ -75,7 +76,8 @@ def test_each_of_several_machines_has_a_sentence() -> None:
     assert said == [
         ONE_OF_TWO,
         "on right, none above 50 µs",
-        "no loop has felt any: 30 µs of its time at the most, and switch.sink reacts in 378 µs",
+        "no control loop was affected: 30 µs of its time at the most, and switch.sink reacts in "
+        "378 µs",
     ]
     assert as_entry({"stalls": stalls}) == {"stalls": "; ".join(said)}
 
@@ -85,7 +87,7 @@ def test_a_machine_that_tells_none_has_not_had_none() -> None:
     assert sentences({"stalls": SOME | {"machines": {"left": SOME, "right": older}}}) == [
         ONE_OF_TWO,
         "on right, unknown: its agent is older",
-        "no loop has felt any of those that are told: 30 µs of its time at the most, and "
+        "no control loop was affected on machines with reports: 30 µs of its time at the most, and "
         "switch.sink reacts in 378 µs",
     ]
     assert sentences({"stalls": NONE | {"machines": {"right": older}}}) == [

@@ -1,1 +1,1 @@
-"""Devices of others between the nodes of a run: interfaces, probes, what came of them."""
+"""Devices under test (DUT) between the nodes of a run: interfaces, probes, losses."""

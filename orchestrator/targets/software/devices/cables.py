@@ -1,4 +1,4 @@
-"""Which interface of this machine leads to which port of a device, as somebody has said."""
+"""Cables of external devices: the local interface that leads to each of their ports."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _unnamed(device: str, ports: list[str], said: Mapping[str, str]) -> Refused:
     options = " ".join(f"--external {device}.{port}=INTERFACE" for port in lacking)
     return Refused(
         WHO,
-        f"{device} is external, and nobody says which interface leads to its "
+        f"{device} is external, and no interface is named that leads to its "
         f"{'ports' if len(lacking) > 1 else 'port'} {', '.join(lacking)}",
         f"Remedy: {options}, or [external.{device}] in --testbed FILE ({PAGE}).",
     )

@@ -1,4 +1,4 @@
-"""From named interfaces to what a worker is handed: held, probed, listened to, counted."""
+"""Set-up of a DUT's interfaces for a worker: claimed, probed, opened, counted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UP_S, LOOK_S = 10.0, 0.02
 
 @dataclass
 class Connected:
-    """The cables of a run while it goes on."""
+    """Cables to DUTs while a run goes on."""
 
     cables: list[Cable]
     ears: dict[str, socket.socket] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Connected:
 
     @property
     def handed(self) -> Handed:
-        """For the worker."""
+        """Arguments for the worker."""
         found: Handed = {}
         for cable in self.cables:
             node = cable.ours.partition(".")[0]
@@ -54,11 +54,11 @@ class Connected:
 
     @property
     def descriptors(self) -> list[int]:
-        """What the worker has to be handed."""
+        """File descriptors for the worker."""
         return [ear.fileno() for ear in self.ears.values()]
 
-    def told(self) -> dict[str, Any]:
-        """For fidelity: per device and port, the interface, and what it lost or damaged."""
+    def describe(self) -> dict[str, Any]:
+        """Table for fidelity: per DUT and port, the interface, its losses and damaged frames."""
         found: dict[str, Any] = {}
         for cable in self.cables:
             moved = interface.counters(cable.interface) - self.before[cable.interface]

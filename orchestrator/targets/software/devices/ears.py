@@ -1,8 +1,7 @@
-"""Packet sockets on named interfaces that hear what a NIC with the node's addresses would hear.
+"""Receive sockets on named interfaces, filtered to the addresses of a node as a NIC would be.
 
 They are opened where the interfaces are, by the process that starts a run, and handed to its
-worker. A device may flood: a frame for somebody else is dropped by the socket's filter, as a NIC
-would, and no node takes it for its own.
+worker. A device may flood: the socket's filter drops a frame for another node, as a NIC would.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ Line = tuple[int, int, int, int]
 
 
 def addressed_to(plan: Plan, node: str) -> list[tuple[int, int]] | None:
-    """The ranges of address indices, both ends in them, that frames to a node have; None: any.
+    """Ranges of address indices, ends included, of the frames to a node; None: any.
 
-    A switch of ours sends on what is for others. A NIC is told of its flows by their addresses.
+    A switch forwards frames to other nodes. A NIC needs the addresses of its flows.
     """
     if isinstance(plan.nodes[node], Switch):
         return None
@@ -118,7 +117,7 @@ def _attach(raw: socket.socket, lines: Sequence[Line]) -> None:
 
 
 def _listen(raw: socket.socket) -> None:
-    """Hear, on every interface that the filter lets through: Python's own `bind` wants one."""
+    """Bind to all interfaces that the filter passes: Python's own `bind` takes one."""
     address = struct.pack("HHiHBB8s", socket.AF_PACKET, socket.htons(ETH_P_ALL), 0, 0, 0, 0, b"")
     library = ctypes.CDLL(None, use_errno=True)
     if library.bind(raw.fileno(), address, len(address)) != 0:

@@ -1,4 +1,4 @@
-"""What one named interface of this network namespace is like: MTU, carrier, what it lost."""
+"""State of one named interface of this network namespace: MTU, carrier, losses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOST = (3, 11, 12)
 
 @dataclass(frozen=True)
 class Counters:
-    """What the kernel has counted of an interface."""
+    """Counters of an interface."""
 
     lost: int
 
@@ -33,7 +33,7 @@ def _asked(number: int, name: str) -> bytes:
 
 
 def has_carrier(name: str) -> bool:
-    """Whether frames can pass: it is up and something is at the other end. Raises OSError."""
+    """Return whether an interface is up and has a carrier. Raises OSError."""
     flags: int = struct.unpack_from("H", _asked(SIOCGIFFLAGS, name))[0]
     return bool(flags & RUNNING)
 
@@ -45,7 +45,7 @@ def mtu(name: str) -> int:
 
 
 def counters(name: str) -> Counters:
-    """So far. Raises OSError where there is no such interface."""
+    """Current counters. Raises OSError where there is no such interface."""
     for line in Path("/proc/self/net/dev").read_text(encoding="ascii").splitlines()[2:]:
         found, _, rest = line.partition(":")
         if found.strip() == name:
@@ -55,7 +55,7 @@ def counters(name: str) -> Counters:
 
 
 def hear_everything(raw: socket.socket, name: str) -> None:
-    """Bind a packet socket to one interface, and have it hear whatever comes there."""
+    """Bind a packet socket to one interface, in promiscuous mode."""
     request = struct.pack("iHH8s", socket.if_nametoindex(name), PACKET_MR_PROMISC, 0, b"")
     raw.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, request)
     raw.bind((name, ETH_P_ALL))

@@ -1,4 +1,4 @@
-"""Frames through a device before a run: do cables lead where the plan says, are they wide enough?
+"""Probe frames through a DUT before a run: check of cabling and frame length.
 
 From each port of ours a broadcast goes out that says where it began; it has to arrive at every
 other port that faces the same device, and nowhere else. It is sent from the addresses of the nodes
@@ -39,7 +39,7 @@ may take a second (and one with spanning tree thirty: `portfast`, or none)."""
 
 @dataclass(frozen=True)
 class Arrival:
-    """A probe that came in: where it was sent, where it arrived, with how many octets."""
+    """Received probe: where it was sent, where it arrived, its length in octets."""
 
     sent: int
     arrived: int
@@ -219,7 +219,7 @@ class Prober:
         known: set[tuple[int, int]] | None = None,
         wanted_of: tuple[set[tuple[int, int]], int] | None = None,
     ) -> list[Arrival]:
-        """What comes in within a time, or until nothing is missing and a moment has passed."""
+        """Probes received within a time, or until none is missing and a grace period is over."""
         found: list[Arrival] = []
         end = time.monotonic() + within_s
         while (rest := end - time.monotonic()) > 0:

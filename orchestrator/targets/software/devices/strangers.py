@@ -1,4 +1,4 @@
-"""Frames that no node of a run sent. What devices of others send of their own is no loss."""
+"""Foreign frames: those that no node of the run sent. A DUT's own frames are no loss."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from orchestrator.targets.software.thread import Thread
 
 
 def foreign(thread: Thread) -> int:
-    """So many came to nodes of a thread that no device of others is cabled to."""
+    """Number of foreign frames at those nodes of a thread that have no cable to a DUT."""
     at = facing(thread.assembly.resolved.plan).values()
     near = {ours.partition(".")[0] for ports in at for ours in ports.values()}
     rows = thread.assembly.indices.nodes

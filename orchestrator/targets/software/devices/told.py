@@ -1,4 +1,4 @@
-"""What fidelity says of devices that are none of ours, and of the interfaces that lead to them."""
+"""Fidelity of runs with DUTs: losses of the interfaces that lead to them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from orchestrator.run.grades import DEGRADED, VALID
 
 
 def with_devices(fidelity: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """The fidelity of a run with the cables of its devices. What an interface of ours loses looks
-    like a loss of the device: it is told, and such a run is not valid."""
+    """The fidelity of a run with the cables of its devices. A loss of a local interface looks
+    like a loss of the device: it is reported, and such a run is not valid."""
     if not told:
         return fidelity
     reasons = [

@@ -1,4 +1,4 @@
-"""Can this machine and this user run the data path on AF_XDP? If not, why, and what would do."""
+"""Probe for AF_XDP: can this user run the data path on it, and the remedy if not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def refused(error: OSError, root: Path = Path("/proc")) -> Refused:
 
 def _unprivileged(told: str, root: Path) -> str:
     lack = (
-        "the kernel lets nobody load an XDP program who lacks CAP_BPF and CAP_NET_ADMIN (or "
+        "loading an XDP program takes CAP_BPF and CAP_NET_ADMIN (or "
         f"CAP_SYS_ADMIN) in the first user namespace {told}"
     )
     value = _read(root / "sys" / SETTING)
@@ -100,7 +100,7 @@ def try_out(control: object, handed: grant.Grant) -> bool:
 
 @cache
 def lack() -> Refused | None:
-    """Why there is no AF_XDP data path here, with the remedy; None when there is one.
+    """Refusal, with its remedy, where AF_XDP is unavailable; None where it is available.
 
     Found out by loading its program and having a frame arrive through it.
     """

@@ -1,4 +1,4 @@
-"""AF_XDP as a backend of the data path: a socket for every port, memory for every thread."""
+"""AF_XDP back end of the data path: a socket for every port, memory for every thread."""
 
 from __future__ import annotations
 
@@ -115,11 +115,11 @@ class Xdp:
         return opened
 
     def rehearsing(self) -> Xdp:
-        """One that opens nothing: a queue has one socket, and that is the run's."""
+        """Back end that opens nothing: a queue has one socket, and that is the run's."""
         return Xdp(None, self._stride)
 
     def told(self) -> dict[str, Any]:
-        """Its name, where the program sits, and whether the driver copies."""
+        """Entries for manifest: its name, the attachment of the program, zero copy or copy."""
         return {
             "backend": "xdp",
             "mode": "generic" if self._mode == bpf.GENERIC else "native",

@@ -1,9 +1,9 @@
-"""The XDP program: assembled here, loaded by the bpf system call (linux/bpf.h), held by a link.
+"""XDP program: assembled here, loaded by the bpf system call (linux/bpf.h), held by a link.
 
 A program sends what a port receives on its queue q to entry FIRST + q of a map of sockets, and
 passes on to the kernel what comes on other queues or finds no socket. Each port has a program of
-its own, with its FIRST in it, and all share one map: map and programs are made by who has the
-capability for it, before it is known which interfaces there will be, and handed on as descriptors.
+its own, with its FIRST in it, and all share one map: a process with the capability
+makes map and programs, before the interfaces exist, and hands them on as descriptors.
 A link goes when its descriptor is closed, at the latest with the process, and the program with it.
 """
 

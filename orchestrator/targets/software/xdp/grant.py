@@ -1,7 +1,7 @@
-"""What takes a capability is done by who has it, and handed on as descriptors.
+"""Privileged set-up of AF_XDP: the parent makes map and programs, the worker gets descriptors.
 
-A worker lives in a user namespace of its own, in which nobody has the capabilities that the kernel
-asks of who loads an XDP program (CAP_BPF and CAP_NET_ADMIN in the first user namespace). Attaching
+A worker lives in a user namespace of its own, without the capabilities that the kernel
+requires to load an XDP program (CAP_BPF and CAP_NET_ADMIN in the first user namespace). Attaching
 one to an interface of that namespace takes none of them. So the process that starts the worker
 makes the map and the programs, and the worker gets them with its other descriptors.
 """
@@ -28,7 +28,7 @@ class Grant:
         return [self.sockets, *self.programs]
 
     def close(self) -> None:
-        """Let go of them here; who was handed them keeps them."""
+        """Close the descriptors here; processes that inherited them keep theirs."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 

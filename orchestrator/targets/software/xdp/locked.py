@@ -1,4 +1,4 @@
-"""May a run lend the kernel its memory? What is lent counts as locked, and that may be limited."""
+"""Check of RLIMIT_MEMLOCK: memory that AF_XDP lends to the kernel counts as locked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One AF_XDP socket (linux/if_xdp.h): a queue of an interface, and four rings in shared memory."""
+"""AF_XDP socket (linux/if_xdp.h): a queue of an interface, and four rings in shared memory."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class XdpSocket:
 
     @property
     def zero_copy(self) -> bool:
-        """Whether the driver works on the lent memory itself."""
+        """Return whether the driver uses the lent memory without copying."""
         return bool(struct.unpack("I", self._socket.getsockopt(SOL_XDP, OPTIONS, 4))[0] & 1)
 
     def statistics(self) -> tuple[int, int]:
@@ -138,6 +138,6 @@ class XdpSocket:
         self.rings = rings
 
     def close(self) -> None:
-        """Let go of it: of the rings with the last one who has their addresses."""
+        """Close the socket; its rings live until their last user ends."""
         self._socket.close()
         self._maps.clear()

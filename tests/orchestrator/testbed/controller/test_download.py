@@ -41,7 +41,7 @@ class Line:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(octets)
         self.kept = KeptFiles.of(folder / "quick" / NAME)
-        self.told = self.kept.told.model_dump()
+        self.told = self.kept.listing.model_dump()
         self.asked: list[dict[str, Any]] = []
         self.spoil: Callable[[int, bytes], bytes] = lambda number, octets: octets
         self.desk = Desk(
@@ -208,6 +208,6 @@ def test_a_number_that_is_not_on_the_list_and_a_file_that_is_gone_are_refused(li
     with pytest.raises(Unacceptable, match="the folder has 4 files"):
         line.kept.cut(4, 0)
     (line.kept.folder / "plan.toml").unlink()
-    place = [file.name for file in line.kept.told.files].index("plan.toml")
+    place = [file.name for file in line.kept.listing.files].index("plan.toml")
     with pytest.raises(Unacceptable, match=r"plan\.toml .* cannot be read: No such file"):
         line.kept.cut(place, 0)

@@ -255,7 +255,7 @@ def test_files_of_a_run_that_is_kept(on_bench):
     async def what(bench: Bench) -> None:
         run = bench.submit(1)
         bench.job(run).kept = SimpleNamespace(
-            told=SimpleNamespace(model_dump=lambda: {"files": "those"}),
+            listing=SimpleNamespace(model_dump=lambda: {"files": "those"}),
             cut=lambda number, offset: (
                 SimpleNamespace(model_dump=lambda: {"chunk": (number, offset)}),
                 b"octets",
