@@ -14,7 +14,15 @@ from orchestrator.plan.network import network
 from orchestrator.plan.rings import rings
 from orchestrator.recording import STOPPED, Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation, deadlock, devices, invariants, storms, unassigned
+from orchestrator.run import (
+    conservation,
+    deadlock,
+    devices,
+    invariants,
+    starved,
+    storms,
+    unassigned,
+)
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.programs import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
@@ -115,6 +123,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
             *(str(room) for room in rooms(resolved) if not room.lossless),
             *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
             *unassigned.found(recording),
+            *starved.found(resolved, recording),
             *program_notes(resolved, recording),
             *devices.notes(resolved, recording, seen),
         ],
