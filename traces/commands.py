@@ -52,7 +52,8 @@ def compare(
     """Compare runs: every metric, the queues' distributions, and where the runs part.
 
     Runs agree (exit code 0) when in every phase the mean queues of each port are within 10 % of
-    each other (or 1500 B) and the utilisations within 0.01; otherwise the exit code is 1.
+    each other (or 1500 B), the utilisations within 0.01, and Jain's index and the flows' shares of
+    every traffic entry in the whole run within 0.1; otherwise the exit code is 1.
 
     With --seeds it is 0 too where all that differs lies within three standard deviations of the
     seeds' mean and more than one in twenty pairs of seeds differ as well.

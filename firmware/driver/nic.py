@@ -8,7 +8,7 @@ from firmware.driver.record import Part, Records, count_held
 from firmware.registers.maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
 from firmware.registers.window import Bus
 from orchestrator.engine.records import NONE, START_FLOW
-from orchestrator.engine.stepping import BIT_PS, QUANTUM_PS
+from orchestrator.engine.stepping import BIT_PS, QUANTUM_PS, by_clock
 from orchestrator.errors import Refused
 
 CLOCK_PS = 10**12
@@ -123,7 +123,8 @@ class Nic:
         for number, row in enumerate(self.flows):
             mine = (c for c in commands if c.action == START_FLOW and c.offset == row)
             if (first := next(mine, None)) is not None:
-                self._commit(number, row, ON | START, int(first.at))
+                phase = int(self.records.world.flows[row].phase)
+                self._commit(number, row, ON | START, int(first.at) + phase)
                 self._announced.add(number)
                 self._on[number] = (1, *self._on[number][1:])
 
@@ -137,7 +138,7 @@ class Nic:
             raise Refused(f"gateware of {self.name}", lack, "Set a smaller host_queue.")
         self._sources.want(
             index=number,
-            whole=length * BIT_PS // rate,
+            whole=by_clock(length * BIT_PS // rate, int(flow.drift)),
             rest=length * BIT_PS % rate,
             rate=rate,
             start=self.origin + start if how & START else 0,

@@ -47,6 +47,7 @@ NOW = Range((0, MOST_NOW), "ps: a run lasts an hour at most (plan.fields.Instant
 TIME = Range((0, NEVER + MOST_NOW), "ps: a time of the run, one that is set from it, or NEVER")
 PAST = Range((0, MOST_NOW), "ps: a time of the run that is over")
 SPAN = Range((1, MOST_NOW), "ps: a span within the run")
+DRIFT = Range((0, (1000 << 30) // 10**6), "2^-30: up to 1 000 ppm slow (plan.model)")
 RATE = Range((1000, MOST_RATE), "bit/s: of a link (plan.fields.LineRate)")
 SPEED = Range((0, MOST_RATE), "bit/s: up to that of a link")
 LENGTH = Range((0, MOST_FRAME), "octets: what a length of 16 bits holds; plans have 9216 at most")
@@ -94,7 +95,7 @@ ANSWERS = {
 QUEUES = {
     **_all("port input head tail congestion_point pause request_head request_tail", INDEX),
     **_all("first_unit free_unit notification_point watchdog", INDEX),
-    **_all("fly_head fly_tail awaited awaits_next", INDEX),
+    **_all("fly_head fly_tail awaited awaits_next before_tail", INDEX),
     **_all("priorities", SMALL),
     **_all("crossbar pausing deaf calm", FLAG),
     "stance": Range((0, 2), "OBEYS, IGNORES or DROPS"),
@@ -107,7 +108,9 @@ QUEUES = {
     **_all("service_rate pause_rate line_rate", RATE),
     **_all("timed_rate feedback_value", SPEED),
     **_all("timed_ps congestion_point_timer pause_timer watchdog_timer held_until", TIME),
-    "lfsr": Range((0, (1 << 32) - 1), "32 bits"),
+    **_all("lfsr order_key", Range((0, (1 << 32) - 1), "32 bits")),
+    "contested": PAST,
+    "contenders": COUNT,
 }
 NODES = {
     **_all("address first_port first_limiter reacting_head reacting_tail", INDEX),
@@ -139,6 +142,7 @@ PORTS = {
     **_all("patience paused_ps pause_counted last_due reached", TIME),
     **_all("hold_began hold_ended longest_hold_ps sampled_hold_ps", TIME),
     "bytes_out": OCTETS,
+    "drift": DRIFT,
 }
 LIMITERS = {
     **_all("node flow algorithm", INDEX),
@@ -180,6 +184,8 @@ FLOWS = {
     **_all("flight flight_before", WINDOW),
     **_all("lost_made made", PAST),
     "stamps": Range((0, MOST_STAMPS), "hops whose stamps there is room for"),
+    "drift": DRIFT,
+    "phase": PAST,
 }
 RECORDS: dict[str, tuple[np.dtype, dict[str, Range]]] = {
     "frame": (FRAME, FRAMES),

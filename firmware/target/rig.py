@@ -12,7 +12,7 @@ from firmware.model.build import Model, build_fabric
 from firmware.model.fabric import Fabric
 from firmware.model.several import build_models
 from orchestrator.assembly import Assembly
-from orchestrator.engine.stepping import BIT_PS
+from orchestrator.engine.stepping import BIT_PS, CLOCK_BITS
 from orchestrator.errors import Refused
 from orchestrator.plan import Nic as NicNode
 from orchestrator.plan import ResolvedPlan
@@ -102,6 +102,11 @@ def model_of(resolved: ResolvedPlan, records: Records, part: Part, period: int) 
     return Model("qcn_switch", (*sizes.items(), clock))
 
 
+def slowed(rate: int, drift: int) -> int:
+    """bit/s that a link of `rate` carries by a clock that is `drift` * 2^-30 slow, rounded down."""
+    return (rate << CLOCK_BITS) // ((1 << CLOCK_BITS) + drift)
+
+
 @dataclass
 class Link:
     """A direction of a link; `sender` and `receiver` are port rows, as in the worlds."""
@@ -170,7 +175,7 @@ class Rig:
             )
             number = self.fabric.link(
                 *ends,
-                rate=int(link.rate),
+                rate=slowed(int(link.rate), int(link.drift)),
                 delay=int(link.delay),
                 overhead=int(link.overhead),
                 words=max(-(-TAKE_CLOCKS * self.period // word_ps), 2),
@@ -200,7 +205,8 @@ class Rig:
         for link in self.links:
             if link.sender_is_model:
                 row = self.records.world.ports[link.sender]
-                self.fabric.set_link(link.number, int(row.rate), int(row.delay), bool(row.up))
+                rate = slowed(int(row.rate), int(row.drift))
+                self.fabric.set_link(link.number, rate, int(row.delay), bool(row.up))
 
     def hold(self) -> None:
         """Latch all counters at one instant, apart from the clocks of the accesses."""

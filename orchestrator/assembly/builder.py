@@ -20,7 +20,7 @@ from orchestrator.engine.events import EVENTS, RP_NAMED
 from orchestrator.engine.frames import stamps, type_table
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
-from orchestrator.engine.lfsr import seed_for
+from orchestrator.engine.lfsr import drawn_below, seed_for
 from orchestrator.engine.node.latency import BINS
 from orchestrator.engine.node.wake import LINES, tournament
 from orchestrator.engine.node.world import (
@@ -73,9 +73,13 @@ class Drawn:
     """So many rows behind this one have a register each, NAME/1 and so on."""
     alike: bool = False
     """Those behind have the same one."""
+    apart: bool = False
+    """Whether it says nothing about those of other names (`engine.lfsr.drawn_below`)."""
 
     def values(self, seed: int) -> list[int]:
         """Of its row and those behind it."""
+        if self.apart:
+            return [drawn_below(seed, self.name, self.below)]
         value = seed_for(seed, self.name)
         first = value % self.below if self.below else value
         if self.alike:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.builder import Drawn, Row, WorldBuilder
+from orchestrator.assembly.clocks import drawn_phase, drift, phase
 from orchestrator.assembly.message_flows import schedules
 from orchestrator.assembly.names import Indices, tree_of
 from orchestrator.assembly.queues import add_queues
@@ -151,7 +152,7 @@ def _add_ports(
         restores = isinstance(node, Switch) and node.reassembly is not None
         here = not wires and line == NONE
         patient = here and _may_wait(resolved, senders[entity])
-        builder.add(
+        row = builder.add(
             builder.ports,
             node=indices.nodes[port.node],
             address=indices.port_address(entity),
@@ -174,6 +175,7 @@ def _add_ports(
             ahead=int(here and _only_counts(resolved, senders[entity], len(links[far.node]))),
             next_hop=_next_hop(plan, indices, port, far),
         )
+        builder.drawn += drift(plan, "ports", row, port.node)
         held = _has_to_be_granted(resolved, far)
         for lane in indices.lanes:
             queue = indices.queues.get(entity + lane.suffix, NONE)
@@ -310,6 +312,8 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
         if flow.entry in carried:
             block = next(carried[flow.entry])
             block["flow"] = row
+            later = phase(resolved, flow, use, plan.links[indices.ports[port].link].rate)
+            block["start"][block["start"] != NEVER] += later
             builder.messages.append(block)
             own = _messages(messages, len(block), entry.frame, headers(rooms[flow.entry]))
             messages += len(block)
@@ -349,6 +353,10 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             "back": NONE,
         }
         builder.add(builder.flows, **(fields | own))
+        builder.drawn += drift(plan, "flows", row, flow.node)
+        if own["mode"] == FRAMES:
+            rate = plan.links[indices.ports[port].link].rate
+            builder.drawn += drawn_phase(resolved, row, flow, use, rate)
     for flow in plan.flows():
         for member in flow.members:
             idle = {"limiter": NONE, "next_frame": NEVER, "head": NONE, "tail": NONE}

@@ -7,6 +7,7 @@ from heapq import nlargest
 import numpy as np
 
 from orchestrator.assembly.builder import Drawn, Row, WorldBuilder
+from orchestrator.assembly.clocks import draws_for_room
 from orchestrator.assembly.late import is_deaf
 from orchestrator.assembly.names import Indices
 from orchestrator.engine.node.units import UNIT_OCTETS
@@ -42,6 +43,8 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             mask = sum(1 << priority for priority in lane.priorities)
             row = builder.add(builder.queues, **common, **fields, priorities=mask)
             builder.drawn.append(Drawn("queues", row, "lfsr", f"{name}/units"))
+            if entity not in indices.inputs and draws_for_room(plan, node):
+                builder.drawn.append(Drawn("queues", row, "order_key", f"{name}/order"))
 
 
 def _rows(indices: Indices, entity: str) -> list[int]:

@@ -195,6 +195,7 @@ PORT = record(
     "last_due",  # ps: when the last frame that was counted ahead arrived
     "late",  # data leaves it without events, see node.late: how, or 0
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
+    "drift",  # 2^-30: so much slower than its rate it sends, by its node's clock
 )
 LATE, LATE_INSIDE, LATE_NO_MORE = 1, 2, 3
 """Lazy ports: the queue is filled by events alone; frames reach it from inputs without one;
@@ -271,6 +272,10 @@ QUEUE = record(
     "fly_tail",
     "awaited",  # the input that wakes for a frame which leaves such an output at once; NONE
     "awaits_next",  # the next output that this input wakes for
+    "before_tail",  # the frame before the last one, where there is one
+    "order_key",  # decides what of equal frames finds room where it is full; 0: what came first
+    "contested",  # ps: when the last frame that others came too late for entered
+    "contenders",  # how many frames its place was drawn among
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
@@ -417,6 +422,8 @@ FLOW = record(
     "octets_made",  # octets of all segments that were made, again ones too
     "headers_received",  # frames of which a header arrived: they were trimmed
     "withdrawn",  # 1: its destination knows that it wants no credit; its transport unsets it
+    "drift",  # 2^-30: so much longer its intervals are, by its node's clock
+    "phase",  # ps from its start until its source makes the first frame, for mode FRAMES
 )
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs

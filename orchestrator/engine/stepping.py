@@ -21,7 +21,14 @@ from orchestrator.engine.node.limiter import (
     settle,
     tokens_per_tick,
 )
-from orchestrator.engine.node.link import BIT_PS, QUANTUM_PS, quanta_time, wire_time
+from orchestrator.engine.node.link import (
+    BIT_PS,
+    CLOCK_BITS,
+    QUANTUM_PS,
+    by_clock,
+    quanta_time,
+    wire_time,
+)
 from orchestrator.engine.node.nic import line_up, make_frame, may_send, schedule_flow
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.port import serve
@@ -36,12 +43,14 @@ from orchestrator.engine.node.world import (
 
 __all__ = [
     "BIT_PS",
+    "CLOCK_BITS",
     "QUANTUM_PS",
     "WAKE_COMMANDS",
     "WAKE_FLOW",
     "WAKE_LINE",
     "WAKE_QUEUE",
     "WAKE_SAMPLER",
+    "by_clock",
     "carry_out",
     "count_latency",
     "eligible_at",

@@ -28,6 +28,14 @@ class PlanModel(BaseModel):
     """Paper and figure that it reproduces."""
     seed: int = Field(1, ge=0, lt=1 << 62)
     """Of every random number of a run; a simulated run is the same for the same seed."""
+    clock_ppm: int = Field(100, ge=0, le=1000)
+    """By how much the clocks of NICs differ at the most (IEEE 802.3: 100 ppm): the seed draws how
+    much slower than its links' rates each one sends, and its sources with it. 0: all are equal."""
+    phase: Literal["random", "aligned"] = "random"
+    """random: the seed draws how long after its start, within one frame or interval, a source makes
+    its first frame, and which of the frames that reach a full queue within the time of one frame
+    is kept. aligned: all begin at their start, and of frames that come together that of the port
+    which the plan has first is first."""
     seeds: int | None = Field(None, ge=1, le=10_000)
     """Number of seeds, from 1 on, that `--seeds plan` judges it over. Not part of a run: a
     run folder does not keep it."""

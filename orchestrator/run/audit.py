@@ -360,7 +360,9 @@ class Audit:
         flows = [one for one in w.flows if one.entry and one.port == row]
         longest = max((int(w.made[i].length) for one in self.made for i in one), default=0)
         octets = max(longest, *(int(flow.length) for flow in flows)) + int(port.overhead)
-        wire = -(-octets * 8 * 10**12 // int(port.rate)) + int(port.delay)
+        wire = -(-octets * 8 * 10**12 // int(port.rate))
+        wire += wire * int(port.drift) >> 30  # engine.node.link.by_clock
+        wire += int(port.delay)
         for flow in [] if self.lines[row] else flows:
             begins = int(flow.next_frame) if flow.head == NONE else free
             if flow.limiter == NONE and begins != NEVER:  # so the port sends by then

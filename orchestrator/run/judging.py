@@ -14,7 +14,15 @@ from orchestrator.plan.network import network
 from orchestrator.plan.rings import rings
 from orchestrator.recording import STOPPED, Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation, deadlock, devices, invariants, storms, unassigned
+from orchestrator.run import (
+    conservation,
+    deadlock,
+    devices,
+    invariants,
+    starved,
+    storms,
+    unassigned,
+)
 from orchestrator.run.counted import counted_notes
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.programs import program_notes
@@ -122,6 +130,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
                 for entry, use in resolved.uses["traffic"].items()
                 for text in use.params.notes()
             ),
+            *starved.found(resolved, recording),
             *program_notes(resolved, recording),
             *devices.notes(resolved, recording, seen),
         ],

@@ -21,6 +21,8 @@ US, MS = 10**6, 10**9
 CHUNK, MOST_EVENTS = 100_000, 5_000_000
 
 Table = dict[str, Any]
+ALIGNED: Table = {"clock_ppm": 0, "phase": "aligned"}
+"""Of a plan in which all clocks are equal and everything begins at its start, to the ps."""
 
 
 class Empty(Params):

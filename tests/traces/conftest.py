@@ -93,7 +93,7 @@ def synthetic(seed: int = 1, flows: int = 8, bias: float = 0.0) -> Recording:
         (*port, "feedback_sent", "frames", "counter"): np.arange(n) // 3,
         (*port, "pause_sent", "frames", "counter"): np.zeros(n),
     }
-    shares = np.clip(1 + np.cumsum(rng.normal(0, 0.02, (flows, n)), axis=1), 0.3, 3)
+    shares = np.clip(1 + np.cumsum(rng.normal(0, 0.002, (flows, n)), axis=1), 0.3, 3)
     shares /= shares.sum(axis=0)
     for index in range(flows):
         got = np.cumsum(np.diff(served, prepend=0) * shares[index])

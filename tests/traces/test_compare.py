@@ -134,3 +134,33 @@ def test_idle_ports_are_counted_not_listed(make_run) -> None:  # type: ignore[no
     assert "switch.idle" not in texts[0]
     assert "1 port is idle in every run" in texts[0]
     assert "switch.idle" in texts[1]
+
+
+def with_shares(run, *flows: float):  # type: ignore[no-untyped-def]
+    """The same run, in which the flows of an entry got so much (bit/s) in every phase."""
+    index = sum(flows) ** 2 / (len(flows) * sum(value * value for value in flows))
+    more = {f"q.{number}": {"throughput_bps": value} for number, value in enumerate(flows)}
+    more["q"] = {"fairness.jain": index, "throughput_bps": sum(flows)}
+    metrics = {phase: of | more for phase, of in run.result.metrics.items()}
+    return replace(run, result=run.result.model_copy(update={"metrics": metrics}))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        ((998.7, 1.2), (836, 164), False),
+        ((500, 500), (836, 164), False),
+        ((510, 490), (480, 520), True),
+        ((998.7, 1.2), (1.2, 998.7), False),  # as unfair, but to the other one
+        ((100, 100, 100, 100, 100, 100, 100, 0), (88, 87, 88, 87, 88, 87, 88, 87), False),
+    ],
+)
+def test_shares_of_flows_decide(make_run, one, other, agree) -> None:  # type: ignore[no-untyped-def]
+    """Queue and utilisation are the same where one flow has all."""
+    found = compare([with_shares(make_run(1), *one), with_shares(make_run(1), *other)])
+    assert found.agree == agree
+    if not agree:
+        assert found.parting is not None
+        assert found.parting.metric in (rule.SHARE, rule.JAIN)
+        assert found.parting.entity.startswith("q")
+        assert outcome(found)

@@ -67,6 +67,9 @@ def _simulated(
 
 def _values(one: Difference, metrics: Sequence[dict[str, Any]]) -> list[float]:
     """The metric in each seed that has it."""
+    if one.metric == rule.SHARE:
+        every = [rule.shares(table.get(one.phase, {})) for table in metrics]
+        return [shares[one.entity] for shares in every if one.entity in shares]
     return [
         float(value)
         for table in metrics

@@ -38,8 +38,10 @@ def compare(runs: Sequence[Run]) -> Comparison:
     parted = next((one for one in decided if not one.agree), None)
     parting = None
     if parted is not None:
-        at = first_parting(runs, parted.entity, parted.metric, spans[parted.phase])
-        time = None if at is None else at / PS
+        time = None
+        if parted.metric in rule.PORTS:
+            at = first_parting(runs, parted.entity, parted.metric, spans[parted.phase])
+            time = None if at is None else at / PS
         parting = Parting(parted.phase, parted.entity, parted.metric, time)
     queues = [
         _queue_distance(phase, port, label, runs[0], run)
@@ -86,9 +88,42 @@ def _differences(runs: Sequence[Run], phase: str, *, decides: bool) -> list[Diff
                     values=list(values),
                     difference=rule.spread(known) if full else None,
                     relative=rule.relative(known) if full else None,
-                    agree=_agree(runs, entity, metric, known, full) if decides else None,
+                    agree=_fair(metric, known, full)
+                    if metric == rule.JAIN and phase == WHOLE_RUN
+                    else _agree(runs, entity, metric, known, full)
+                    if decides
+                    else None,
                 )
             )
+    return found + _shares(tables, phase)
+
+
+def _fair(metric: str, known: list[float], full: bool) -> bool:
+    """Fairness of the whole run decides: in a phase, equal flows may have unequal shares."""
+    return rule.RULES[metric](known) if full else not known
+
+
+def _shares(tables: Sequence[dict[str, dict[str, float | None]]], phase: str) -> list[Difference]:
+    """What share each flow has of its traffic entry, which decides in the whole run: queue and
+    utilisation are the same where one flow has all."""
+    every = [rule.shares(table) for table in tables]
+    found = []
+    for entity in every[0]:
+        if not all(entity in shares for shares in every):
+            continue
+        values = [shares[entity] for shares in every]
+        found.append(
+            Difference(
+                phase=phase,
+                entity=entity,
+                metric=rule.SHARE,
+                unit="ratio",
+                values=list(values),
+                difference=rule.spread(values),
+                relative=rule.relative(values),
+                agree=rule.shares_agree(values) if phase == WHOLE_RUN else None,
+            )
+        )
     return found
 
 
@@ -96,7 +131,7 @@ def _agree(
     runs: Sequence[Run], entity: str, metric: str, known: list[float], full: bool
 ) -> bool | None:
     """Only ports decide; a value that some runs have and others lack is a disagreement."""
-    if metric not in rule.RULES or not all(run.table.has(entity, "queue_bytes") for run in runs):
+    if metric not in rule.PORTS or not all(run.table.has(entity, "queue_bytes") for run in runs):
         return None
     return rule.RULES[metric](known) if full else not known
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from orchestrator.assembly import Assembly
 from orchestrator.engine.records import CNM, DATA, FRAME, NEVER, NONE
-from orchestrator.engine.stepping import wire_time
+from orchestrator.engine.stepping import by_clock, wire_time
 from orchestrator.plan import Switch
 from traces.oracle import driven, followed, tokens
 from traces.oracle.blocks import blocks_of, one_block
@@ -124,7 +124,9 @@ class Feeder:
         port = self.built.world.ports[self.built.indices.port_rows[place.port]]
         for seen in frame_stream(place, self.timing.epoch_ns, self.timing.until_ns):
             octets = seen.frames["length"] + int(port.overhead)
-            taken = int(port.delay) + np.array([wire_time(int(n), int(port.rate)) for n in octets])
+            rate, drift = int(port.rate), int(port.drift)
+            wire = [by_clock(wire_time(int(n), rate), drift) for n in octets]
+            taken = int(port.delay) + np.array(wire, np.int64)
             yield replace(seen, times_ns=(seen.times_ns * 1000 + 999 - taken) // 1000)
 
     def _hand_over(self, take: Take, last: bool) -> Any:

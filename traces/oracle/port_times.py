@@ -6,7 +6,7 @@ import numpy as np
 
 from orchestrator.assembly import Assembly
 from orchestrator.engine.records import DATA, NONE
-from orchestrator.engine.stepping import wire_time
+from orchestrator.engine.stepping import by_clock, wire_time
 from traces.oracle.feed import Timing
 from traces.oracle.frame_streams import Place, frame_stream
 
@@ -18,7 +18,7 @@ class PortTimes:
     def __init__(self, place: Place, built: Assembly, timing: Timing) -> None:
         port = built.world.ports[built.indices.port_rows[place.port]]
         self._rate, self._overhead = int(port.rate), int(port.overhead)
-        self._delay = int(port.delay)
+        self._delay, self._drift = int(port.delay), int(port.drift)
         parts = list(frame_stream(place, timing.epoch_ns, timing.until_ns))
         kinds = [part.frames["kind"] for part in parts]
         taken = [self._taken(part.frames["length"]) for part in parts]
@@ -41,7 +41,10 @@ class PortTimes:
 
     def _taken(self, lengths: np.ndarray) -> np.ndarray:
         """ps on the wire, by octets."""
-        known = {n: wire_time(n + self._overhead, self._rate) for n in set(lengths.tolist())}
+        known = {
+            n: by_clock(wire_time(n + self._overhead, self._rate), self._drift)
+            for n in set(lengths.tolist())
+        }
         return np.array([known[n] for n in lengths.tolist()], np.int64)
 
 

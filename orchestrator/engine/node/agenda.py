@@ -9,7 +9,7 @@ from outside, after which the line's wake is set anew (`expect`).
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.link import timed
+from orchestrator.engine.node.link import on_wire
 from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import NEVER, NONE, PROBE
 
@@ -64,13 +64,13 @@ def arrival(w, port_index):  # type: ignore[no-untyped-def]
     time = NEVER
     if sends < NEVER:
         begins = max(sends, free, w.lanes[port.first_lane].paused_until)
-        time = begins + timed(port, octets + port.overhead, port.rate)
+        time = begins + on_wire(port, octets + port.overhead)
     control = free if port.control_head != NONE else max(probes, free)
     if control < time:
         octets = w.types[PROBE].octets
         if port.control_head != NONE:
             octets = min(octets, w.frames[port.control_head].length)
-        time = min(time, control + timed(port, octets + port.overhead, port.rate))
+        time = min(time, control + on_wire(port, octets + port.overhead))
     return min(time + port.delay, NEVER)
 
 

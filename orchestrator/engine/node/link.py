@@ -64,11 +64,38 @@ def quanta_time(quanta, rate):  # type: ignore[no-untyped-def]
     return quanta * whole + (quanta * rest + rate - 1) // rate
 
 
+CLOCK_BITS = 30
+"""A clock's drift is counted in 2^-30: 1 ppm is 1 073 of them."""
+
+SHORT_PS = 1 << 40
+"""Times below, 1.1 s, can be multiplied by any drift (1 000 ppm at most) within an int64."""
+
+
+@inlined
+def by_clock(time, drift):  # type: ignore[no-untyped-def]
+    """ps that `time` (ps, not negative) by a clock that is `drift` * 2^-30 slow takes, rounded down
+    to whole ps; without drift exactly `time`. From 2^60 ps on it means never, and stays."""
+    if time < SHORT_PS:
+        return time + (time * drift >> CLOCK_BITS)
+    return time if time >= LONGEST_PS else time + (time >> CLOCK_BITS) * drift
+
+
+@inlined
+def on_wire(port, octets):  # type: ignore[no-untyped-def]
+    """ps that `octets` take on a port's wire by the clock of its node, divided out again only when
+    octets or rate are not those of the last time."""
+    if port.timed_octets != octets or port.timed_rate != port.rate:
+        port.timed_octets = octets
+        port.timed_rate = port.rate
+        port.timed_ps = by_clock(wire_time(octets, port.rate), port.drift)
+    return port.timed_ps
+
+
 @inlined
 def timed(place, octets, rate):  # type: ignore[no-untyped-def]
     """`wire_time`, divided out again only when octets or rate are not those of the last time.
 
-    `place` is the record that keeps it, a port or a queue.
+    `place` is the record that keeps it, a queue or an input.
     """
     if place.timed_octets != octets or place.timed_rate != rate:
         place.timed_octets = octets
@@ -82,7 +109,7 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """Start sending a frame: the transmitter is busy for its wire time, then the line holds it."""
     port = w.ports[port_index]
     frame = w.frames[index]
-    port.free_at = now + timed(port, frame.length + port.overhead, port.rate)
+    port.free_at = now + on_wire(port, frame.length + port.overhead)
     port.bytes_out += frame.length
     port.frames_out += 1
     if port.up == 0 or port.line_bytes + frame.length > port.line_capacity:

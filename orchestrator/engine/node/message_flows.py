@@ -49,7 +49,9 @@ def next_of_message(w, flow, gap, now):  # type: ignore[no-untyped-def]
 def start_source(w, flow_index, now):  # type: ignore[no-untyped-def]
     """A flow is switched on: when its source wants to make its next frame."""
     flow = w.flows[flow_index]
-    if flow.mode in (FRAMES, TRANSPORT):
+    if flow.mode == FRAMES:
+        flow.next_frame = now + flow.phase
+    elif flow.mode == TRANSPORT:
         flow.next_frame = now
     elif flow.mode == MESSAGES:
         if flow.left > 0:  # it was switched off in the middle of a message

@@ -23,7 +23,7 @@ from orchestrator.engine.node.limiter import (
     feed_back,
     next_timer,
 )
-from orchestrator.engine.node.link import flow_actor, transmit
+from orchestrator.engine.node.link import by_clock, flow_actor, transmit
 from orchestrator.engine.node.message_flows import next_of_message
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.stamps import make_room
@@ -93,6 +93,7 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
         return
     spare = w.frames[w.frames.size - 1]
     gap = kernels.on_time(w, flow.algorithm, TRAFFIC_NEXT, flow, spare, now, spare)
+    gap = by_clock(gap, flow.drift)
     if flow.mode == MESSAGES:
         next_of_message(w, flow, gap, now)
     else:
@@ -105,7 +106,7 @@ def refuse_frame(w, flow, now):  # type: ignore[no-untyped-def]
     spare = w.frames[w.frames.size - 1]
     flow.frames_refused += 1
     gap = kernels.on_time(w, flow.algorithm, TRAFFIC_NEXT, flow, spare, now, spare)
-    flow.next_frame = now + max(gap, SOONEST)
+    flow.next_frame = now + max(by_clock(gap, flow.drift), SOONEST)
 
 
 @inlined

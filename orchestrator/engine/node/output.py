@@ -5,15 +5,18 @@ from __future__ import annotations
 from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.layout import VLAN
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.lfsr import mixed
 from orchestrator.engine.node.buffer import DROP, LANE, count_mark, meet_arriving, put
 from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.crossbar import grant, left_output
 from orchestrator.engine.node.lane import lane_index
 from orchestrator.engine.node.late import catch_up
+from orchestrator.engine.node.link import on_wire, timed
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.probes import notify
 from orchestrator.engine.node.stamps import make_room
+from orchestrator.engine.node.units import occupy, vacate
 from orchestrator.engine.records import DROPS, NONE, TRIMMED
 
 
@@ -111,6 +114,57 @@ def move(w, port_index, queue_index, index, priority, now):  # type: ignore[no-u
         grant(w, queue_index, now)
 
 
+@compiled
+def take_place(w, queue, index):  # type: ignore[no-untyped-def]
+    """A frame takes the place and the room of the last one of a queue, which is as long and is
+    returned: it is in no list any more."""
+    last = queue.tail
+    frame = w.frames[index]
+    frame.next = NONE
+    frame.entered = w.frames[last].entered
+    if queue.frames == 1:
+        queue.head = index
+    else:
+        w.frames[queue.before_tail].next = index
+    queue.tail = index
+    if queue.units > 0:
+        vacate(w, queue, last)
+        occupy(w, queue, index)
+    return last
+
+
+@compiled
+def without_room(w, port_index, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame finds its queue full: which frame is dropped, this one or the last one there.
+
+    A frame leaves a full queue, and the next to come has its room. Were that all, then of sources
+    at equal distances the same one would be the next to come for ever (phase effects: Floyd and
+    Jacobson, 1991). The time that a switch takes to receive a frame and to find its port varies by
+    about that of a frame, so what comes within it comes in any order: which of the frames of these
+    flows is kept is drawn, each is as likely. A frame that was kept for longer, or is of another
+    length, stays. What is drawn depends on the plan's seed, the queue and the two frames, and on
+    nothing before: the oracle finds the same though it has no time to the ps.
+    """
+    queue = w.queues[queue_index]
+    if queue.order_key == 0 or queue.frames == 0 or queue.crossbar != 0:
+        return index
+    last, frame = w.frames[queue.tail], w.frames[index]
+    if last.flow == frame.flow or last.length != frame.length:
+        return index
+    port = w.ports[port_index]
+    span = timed(queue, frame.length, queue.service_rate)
+    if now - last.entered >= max(span, on_wire(port, frame.length + port.overhead)):
+        return index
+    if queue.contested != last.entered:
+        queue.contested = last.entered
+        queue.contenders = 1
+    queue.contenders += 1
+    lot = mixed(mixed(queue.order_key, frame.flow, frame.sequence), last.flow, last.sequence)
+    if lot % queue.contenders != 0:
+        return index
+    return take_place(w, queue, index)
+
+
 @inlined
 def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """A data frame enters the queue of a switch's output port: sample, then keep or drop it.
@@ -132,7 +186,7 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
         promised = queue.crossbar & w.ports[port_index].in_order
         if promised == 0:
             queue.frames_dropped += 1
-            give_back(w, index)
+            give_back(w, without_room(w, port_index, queue_index, index, now))
             return
     line_up(w, port_index, queue_index, index, now)
 
@@ -147,6 +201,7 @@ def line_up(w, port_index, queue_index, index, now):  # type: ignore[no-untyped-
         queue.head = index
     else:
         w.frames[queue.tail].next = index
+    queue.before_tail = queue.tail
     queue.tail = index
     put(w, queue_index, index, now)
     if queue.frames == 1:

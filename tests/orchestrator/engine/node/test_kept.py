@@ -22,7 +22,7 @@ from tests.orchestrator.engine.node.test_lanes import two_priorities
 from tests.orchestrator.engine.node.test_multicast import SAMPLING, two_switches
 from tests.orchestrator.engine.node.test_receivers import incast
 from tests.orchestrator.engine.node.test_three_points import SCHEMES, plan, routed, shared
-from tests.orchestrator.worlds import MS, US, Table, line_of_three, recorded
+from tests.orchestrator.worlds import ALIGNED, MS, US, Table, line_of_three, recorded
 
 KEPT = Path(__file__).with_name("kept.json")
 
@@ -138,7 +138,7 @@ MADE: dict[str, Callable[[], Table]] = {
 def measured(name: str) -> dict[str, Any]:
     """Hashes and sums of a run."""
     table = MADE[name]() if name in MADE else plan(name, duration=4 * MS)
-    return digest.digest(recorded(table))
+    return digest.digest(recorded(table | ALIGNED))
 
 
 @pytest.mark.parametrize("name", [*MADE, *SCHEMES])

@@ -28,7 +28,7 @@ FRAME_PS = 12 * US
 """Of a full frame at 1 Gb/s."""
 NOT_SAID = {"head", "tail", "turn", "next", "line_head", "line_tail", "control_tail"}
 NOT_SAID |= {"control_head", "reacting_head", "reacting_tail", "order_head"}
-NOT_SAID |= {"fly_head", "fly_tail", "awaited", "awaits_next"}
+NOT_SAID |= {"fly_head", "fly_tail", "awaited", "awaits_next", "before_tail"}
 """Fields that hold places of descriptors or of lists: which free one is taken is nobody's."""
 
 HOW = {"late", "deaf", "calm", "ahead", "patience", "last_due", "units", "first_unit", "free_unit"}

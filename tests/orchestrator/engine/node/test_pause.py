@@ -11,7 +11,7 @@ from orchestrator.engine.frames.layout import MINIMUM
 from orchestrator.engine.node.link import wire_time
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from tests.orchestrator.worlds import MS, US, Table, at, line_of_three, recorded
+from tests.orchestrator.worlds import ALIGNED, MS, US, Table, at, line_of_three, recorded
 
 LINK = 10**9
 QUANTUM_PS = 512 * 10**12 // LINK
@@ -79,7 +79,7 @@ def test_without_pause_the_same_plan_loses() -> None:
 
 @pytest.mark.parametrize("quanta", [65_535, 300])
 def test_the_peer_is_silent_exactly_while_it_is_held(quanta: int) -> None:
-    recording = recorded(squeezed(quanta))
+    recording = recorded(squeezed(quanta) | ALIGNED)
     begun = starts(recording)
     silences = held(recording)
     assert len(silences) > 3

@@ -365,6 +365,8 @@ def test_a_timer_set_into_the_past_waits_for_all_that_happens_now(
     plan = Plan(
         name="both",
         duration="20ms",
+        phase="aligned",
+        clock_ppm=0,
         nodes={
             "a": {"kind": "nic"},
             "b": {"kind": "nic"},

@@ -1,0 +1,65 @@
+"""Equal flows of which one gets next to nothing at a drop-tail queue, while others fill it."""
+
+from __future__ import annotations
+
+from orchestrator.plan import Port, ResolvedPlan, Switch
+from orchestrator.recording import Recording
+
+SHARE = 0.1
+"""Of the mean of all flows of its traffic entry to its destination: below it a flow starves."""
+SHOWN = 4
+"""So many flows are named; there may be thousands."""
+
+
+def found(resolved: ResolvedPlan, recording: Recording) -> list[str]:
+    """A sentence for each port where flows starve.
+
+    Looked at are the flows of a traffic entry to one destination, where each has a NIC of its own,
+    none is started or stopped by the timeline, and the last queue drops what finds no room
+    (`frames_dropped`) with no congestion point to say which.
+    """
+    plan = resolved.plan
+    if not len(recording.times_ps):
+        return []
+    last = {
+        (column.entity, column.quantity): int(recording.values[-1, row])
+        for row, column in enumerate(recording.columns)
+        if column.quantity in ("bytes_received", "frames_dropped")
+    }
+    moved = {name for a in resolved.actions if a.verb in ("start", "stop") for name in a.entities}
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for flow in plan.flows():
+        if not flow.members and flow.entity not in moved:
+            groups.setdefault((flow.entry, flow.destination), []).append((flow.entity, flow.node))
+    sentences = []
+    for (entry, destination), flows in groups.items():
+        drops = [p for p in _last_ports(resolved, destination) if last.get((p, "frames_dropped"))]
+        got = {name: last.get((name, "bytes_received"), 0) for name, _ in flows}
+        apart = len({node for _, node in flows}) == len(flows) > 1
+        mean = sum(got.values()) / len(flows)
+        starving = [name for name, octets in got.items() if octets < SHARE * mean]
+        if apart and drops and starving:
+            some = ", ".join(starving[:SHOWN]) + (" and more" if len(starving) > SHOWN else "")
+            sentences.append(
+                f"{drops[0]}: {len(starving)} of {len(flows)} equal flows of {entry} starve at "
+                f"this drop-tail queue ({some}: below {SHARE:.0%} of the mean)" + _remedy(resolved)
+            )
+    return sentences
+
+
+def _last_ports(resolved: ResolvedPlan, destination: str) -> list[str]:
+    """Ports of switches that lead to a node, without a congestion point."""
+
+    def drops_tail(port: Port) -> bool:
+        is_switch = isinstance(resolved.plan.nodes[port.node], Switch)
+        return is_switch and resolved.use("congestion_point", port.entity) is None
+
+    ports = resolved.plan.ports()
+    return [p.entity for p in ports if p.peer == destination and drops_tail(p)]
+
+
+def _remedy(resolved: ResolvedPlan) -> str:
+    plan = resolved.plan
+    if plan.phase == "aligned":
+        return '; its sources are phase-locked where nothing else differs: set phase = "random"'
+    return ""
