@@ -18,7 +18,7 @@ See docs/python.md. What is not tailback's own in the place of its packages is t
 from pathlib import Path
 
 try:
-    from orchestrator.shadow import refuse_foreign_packages
+    from orchestrator.package_shadowing import refuse_foreign_packages
 except ImportError as error:
     raise ImportError(
         f"tailback's own package {Path(__file__).with_name('orchestrator')} is hidden by another "

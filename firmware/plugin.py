@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from orchestrator.algorithm import Algorithm
     from orchestrator.progress import Report
-    from orchestrator.rtl import RtlHunted, RtlOptions
+    from orchestrator.rtl_module import RtlHunted, RtlOptions
     from orchestrator.target import Target
 
 
 @hookimpl
 def tailback_targets() -> Iterable[Target]:
     """Contribute the target `gateware`."""
-    from firmware.gateware import Gateware
+    from firmware.gateware_target import Gateware
 
     return [Gateware()]
 
@@ -27,16 +27,16 @@ def tailback_targets() -> Iterable[Target]:
 @hookimpl
 def tailback_hunt_rtl(algorithm: Algorithm, options: RtlOptions, progress: Report) -> RtlHunted:
     """Compare an algorithm's Verilog with its kernels, in Icarus Verilog or Verilator."""
-    from firmware.against.hunting import hunt
+    from firmware.equivalence.sequence_fuzzer import fuzz_rtl
 
-    return hunt(algorithm, options, progress)
+    return fuzz_rtl(algorithm, options, progress)
 
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
     """Add the commands `gateware` and `prove`."""
-    from firmware.commands import gateware_commands
-    from firmware.proof.command import prove_command
+    from firmware.gateware_commands import gateware_commands
+    from firmware.proof.prove_command import prove_command
 
     app.add_typer(gateware_commands(), name="gateware")
     app.command("prove")(prove_command)

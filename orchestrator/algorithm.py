@@ -114,12 +114,12 @@ from typing import Any
 import numpy as np
 
 from orchestrator.capability import Capability
-from orchestrator.engine.events import EVENTS, MOST_TIMERS
+from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
 from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Params
-from orchestrator.rtl import Rtl, problems
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Params
+from orchestrator.rtl_module import problems, Rtl
 
 Kernel = Callable[..., int]
 
@@ -280,7 +280,7 @@ class Algorithm:
         return self.per_flow or self.kind == "receiver"
 
 
-def _maker(kind: str) -> Callable[..., Algorithm]:
+def _algorithm_decorator(kind: str) -> Callable[..., Algorithm]:
     def make(
         name: str,
         summary: str,
@@ -316,15 +316,15 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
     return make
 
 
-congestion_point = _maker("congestion_point")
-notification_point = _maker("notification_point")
-reaction_point = _maker("reaction_point")
-pause = _maker("pause")
-delay_line = _maker("delay_line")
-traffic = _maker("traffic")
-transport = _maker("transport")
-receiver = _maker("receiver")
-watchdog = _maker("watchdog")
+congestion_point = _algorithm_decorator("congestion_point")
+notification_point = _algorithm_decorator("notification_point")
+reaction_point = _algorithm_decorator("reaction_point")
+pause = _algorithm_decorator("pause")
+delay_line = _algorithm_decorator("delay_line")
+traffic = _algorithm_decorator("traffic")
+transport = _algorithm_decorator("transport")
+receiver = _algorithm_decorator("receiver")
+watchdog = _algorithm_decorator("watchdog")
 
 
 def messages(

@@ -39,13 +39,13 @@ class BadInput(TailbackError):
     def __init__(self, source: str, problems: list[Problem] | str) -> None:
         self.source = source
         self.problems = problems if isinstance(problems, list) else []
-        text = problems if isinstance(problems, str) else "\n".join(map(_told, problems))
+        text = problems if isinstance(problems, str) else "\n".join(map(_problem_text, problems))
         count = len(self.problems)
         head = f"{source}: " if not count else f"{source}: {count} problem{'s' * (count > 1)}\n"
         super().__init__(head + text)
 
 
-def _told(problem: Problem) -> str:
+def _problem_text(problem: Problem) -> str:
     return f"  {problem.at}: {problem}" if problem.at else f"  {problem}"
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import typer
 
     from orchestrator.algorithm import Algorithm
-    from orchestrator.engine.frames.frametype import FrameType
+    from orchestrator.engine.frames.frame_type import FrameType
     from orchestrator.plan import Plan, ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Column, FrameSeen, Recording
-    from orchestrator.rtl import RtlHunted, RtlOptions
+    from orchestrator.rtl_module import RtlHunted, RtlOptions
     from orchestrator.target import Target
 
 hookspec = pluggy.HookspecMarker("tailback")

@@ -17,7 +17,7 @@ KNOWN = {"current_rate": ACTIVE, "target_rate": ACTIVE, WINDOW: WINDOW, RTT: RTT
 class Column:
     """One sampled quantity. `kind` is "gauge" (a value) or "counter" (cumulative since start).
 
-    `metric` is what an algorithm's metrics of it are called (orchestrator.plan.observed); the
+    `metric` is what an algorithm's metrics of it are called (orchestrator.plan.observables); the
     core's quantities, and those that have none, leave it empty. `known`: of an algorithm's gauge,
     the sampled quantity of the same entity that is 0 while this one has no value; empty: it always
     has one. For the core's quantities see KNOWN.
@@ -132,7 +132,7 @@ class Recording:
     (the phase boundaries and the end); bin b holds latencies in
     [latency_edges_ps[b], latency_edges_ps[b + 1]).
     `fidelity` holds what the machine did to the run (None for `simulated`, which has no machine
-    in its path): see `orchestrator.run.fidelity`.
+    in its path): see `orchestrator.run.run_fidelity`.
     """
 
     target: str

@@ -18,20 +18,20 @@ import pluggy
 
 from orchestrator import hookspecs
 from orchestrator.errors import BadInput, RunFailed, TailbackError
-from orchestrator.plan.mistakes import near
-from orchestrator.shadow import refuse_foreign_packages
+from orchestrator.plan.input_problems import near
+from orchestrator.package_shadowing import refuse_foreign_packages
 
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
-    from orchestrator.engine.frames.frametype import FrameType
+    from orchestrator.engine.frames.frame_type import FrameType
     from orchestrator.target import Target
 
 GROUP = "tailback"
 HOOKS = [name for name in vars(hookspecs) if name.startswith("tailback_")]
-Thing = TypeVar("Thing")
+Contribution = TypeVar("Contribution")
 
 
-class NotFound(LookupError):
+class UnknownAlgorithm(LookupError):
     """There is no algorithm of that kind and name; `known` has the names there are."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
@@ -69,21 +69,21 @@ class Registry:
     @functools.cached_property
     def frame_types(self) -> list[FrameType]:
         """All frame types; those of plugins are known to the codec from then on."""
-        from orchestrator.engine.frames import known
+        from orchestrator.engine.frames import type_registry
 
-        for plugin, kind in self._ask("tailback_frame_types", _is_frame_type):
+        for plugin, kind in self._call_all("tailback_frame_types", _is_frame_type):
             try:
-                known.bring(kind)
+                type_registry.register_type(kind)
             except ValueError as error:
                 self._blame(plugin, str(error))
-        return known.types()
+        return type_registry.registered_types()
 
     @functools.cached_property
     def algorithms(self) -> list[Algorithm]:
         """All algorithms by kind and name, each with its origin."""
         found: dict[tuple[str, str], Algorithm] = {}
         kinds = {each.kind for each in self.frame_types}
-        for plugin, algorithm in self._ask("tailback_algorithms", _is_algorithm):
+        for plugin, algorithm in self._call_all("tailback_algorithms", _is_algorithm):
             key = (algorithm.kind, algorithm.name)
             if unknown := [kind for kind in algorithm.sends if kind not in kinds]:
                 self._blame(
@@ -105,11 +105,11 @@ class Registry:
     @functools.cached_property
     def targets(self) -> list[Target]:
         """All targets."""
-        return [target for _, target in self._ask("tailback_targets", _is_target)]
+        return [target for _, target in self._call_all("tailback_targets", _is_target)]
 
     def plans(self) -> dict[str, Path]:
         """Shipped plans by name."""
-        paths = [path for _, path in self._ask("tailback_plans", _is_plan)]
+        paths = [path for _, path in self._call_all("tailback_plans", _is_plan)]
         return {path.stem: path for path in sorted(paths)}
 
     def bring(
@@ -138,7 +138,7 @@ class Registry:
             if (algorithm.kind, algorithm.name) == (kind, name):
                 return algorithm
         known = [a.name for a in self.algorithms if a.kind == kind]
-        raise NotFound(kind, name, known)
+        raise UnknownAlgorithm(kind, name, known)
 
     def target(self, name: str) -> Target:
         """The target of that name. Raises BadInput."""
@@ -218,7 +218,7 @@ class Registry:
     def _is_ours(self, point: EntryPoint) -> bool:
         return self._distribution(point)[:1] == (GROUP,)
 
-    def _ask(self, hook: str, check: Callable[[Any], str | None]) -> Iterable[tuple[str, Any]]:
+    def _call_all(self, hook: str, check: Callable[[Any], str | None]) -> Iterable[tuple[str, Any]]:
         """Results of a hook without arguments from every plugin, one at a time."""
         answers: list[tuple[str, Any]] = []
         for name, plugin in self.manager.list_name_plugin():
@@ -248,7 +248,7 @@ def _sentence(error: BaseException) -> str:
 
 
 def _is_frame_type(thing: Any) -> str | None:
-    from orchestrator.engine.frames.frametype import FrameType
+    from orchestrator.engine.frames.frame_type import FrameType
 
     return None if isinstance(thing, FrameType) else f"{thing!r} is not a FrameType"
 

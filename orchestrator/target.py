@@ -43,7 +43,7 @@ class Interfaces(Protocol):
         the block is left, and when this process is gone. Raises Refused, by name."""
 
 
-class Noting(Protocol):
+class CoverageRecorder(Protocol):
     """Notes what runs reach of a target's own description of algorithms: see `Target.noting`."""
 
     def run(self, resolved: ResolvedPlan) -> int:
@@ -59,7 +59,7 @@ class Noting(Protocol):
 
 
 @dataclass(frozen=True)
-class Further:
+class OptionalFeature:
     """Something that a target can use and does not need: for `tailback doctor`."""
 
     name: str
@@ -82,7 +82,7 @@ class Target(ABC):
     def probe(self) -> Refused | None:
         """Reason why this target cannot be used on this machine, and the remedy; None: it can."""
 
-    def further(self) -> list[Further]:
+    def further(self) -> list[OptionalFeature]:
         """Optional features available here; called if `probe` has found nothing lacking."""
         return []
 
@@ -90,7 +90,7 @@ class Target(ABC):
     def run(self, resolved: ResolvedPlan, progress: Report, session: Any = None) -> Recording:
         """Run a plan. Raises Refused, BadInput or RunFailed.
 
-        There is a session (`orchestrator.live.session.Session`) only where the target is LIVE, or
+        There is a session (`orchestrator.live.live_session.Session`) only where the target is LIVE, or
         takes a pace, cores or a datapath, and a session watches, paces or bounds it.
         """
 
@@ -122,7 +122,7 @@ class Target(ABC):
 
     def _check_devices(self, resolved: ResolvedPlan) -> None:
         """Raises Refused for an external node that this target neither joins nor stands in for."""
-        from orchestrator.plan.external import externals
+        from orchestrator.plan.external_nodes import externals
 
         if Capability.EXTERNAL in self.capabilities:
             return
@@ -141,7 +141,7 @@ class Target(ABC):
                     "software.",
                 )
 
-    def noting(self) -> Noting | None:
+    def noting(self) -> CoverageRecorder | None:
         """Notes what runs reach of what it has in the place of kernels; None: it has kernels, or
         there is nothing that could be noted of it."""
         return None

@@ -12,33 +12,33 @@ if TYPE_CHECKING:
     import typer
 
     from orchestrator.algorithm import Algorithm
-    from orchestrator.engine.frames.frametype import FrameType
+    from orchestrator.engine.frames.frame_type import FrameType
 
 
 @hookimpl
 def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
-    from plugins.as_machine import AS_MACHINE
-    from plugins.aside import ASIDE
+    from plugins.host_jitter import AS_MACHINE
+    from plugins.priority_demotion import ASIDE
     from plugins.bcn import BCN_CP, BCN_RP
     from plugins.codel import CODEL
-    from plugins.crafted_cp import CRAFTED_CP
-    from plugins.crafted_pause import CRAFTED_PAUSE
-    from plugins.credits import CREDITS
+    from plugins.scripted_cnm import CRAFTED_CP
+    from plugins.scripted_pause import CRAFTED_PAUSE
+    from plugins.receiver_credits import CREDITS
     from plugins.csig import CSIG
     from plugins.cubic import CUBIC
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.dctcp import DCTCP
-    from plugins.delay import FIXED, JITTERED
+    from plugins.link_delay import FIXED, JITTERED
     from plugins.fecn_cp import FECN_CP
-    from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
+    from plugins.fecn_endpoints import FECN_REFLECTOR, FECN_RP
     from plugins.hpcc import HPCC
-    from plugins.int_cp import INT
-    from plugins.link_credits import LINK_CREDITS
-    from plugins.lossy import LOSSY
+    from plugins.inband_telemetry import INT
+    from plugins.credit_flow_control import LINK_CREDITS
+    from plugins.lossy_link import LOSSY
     from plugins.newreno import NEWRENO
-    from plugins.notification import NOTIFY
+    from plugins.notification_point import NOTIFY
     from plugins.nscc import NSCC
     from plugins.p4qcn_cp import P4QCN_CP
     from plugins.p4qcn_rp import P4QCN_RP
@@ -49,11 +49,11 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.pie import PIE
     from plugins.qcn_cp import QCN_CP
     from plugins.qcn_rp import QCN_RP
-    from plugins.red import RED
+    from plugins.red_marking import RED
     from plugins.stuck_pause import STUCK
     from plugins.swift import SWIFT
     from plugins.timely import TIMELY
-    from plugins.trim import TRIMMING
+    from plugins.packet_trimming import TRIMMING
 
     qcn = [QCN_CP, QCN_RP, AF_QCN]
     others = [
@@ -90,7 +90,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
 @hookimpl
 def tailback_frame_types() -> Iterable[FrameType]:
     """The frames of the shipped schemes, data frames, and those of the simulated transport."""
-    from orchestrator.engine.frames.core import CORE
+    from orchestrator.engine.frames.core_frame_types import CORE
 
     return CORE
 
@@ -98,9 +98,9 @@ def tailback_frame_types() -> Iterable[FrameType]:
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
     """`tailback stability`, `tailback thresholds` and `tailback shootout`."""
-    from plugins import calculators, shootout
+    from plugins import shootout, stability_commands
 
-    calculators.register(app)
+    stability_commands.register(app)
     shootout.register(app)
 
 

@@ -25,7 +25,7 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
-from orchestrator.plan.params import Duration, Parts, Ratio
+from orchestrator.plan.algorithm_params import Duration, Ratio, RatioLimit
 from plugins.qcn_cp import QcnCongestionPoint, count_arrival
 
 SOURCES = 256
@@ -42,7 +42,7 @@ class AfQcn(QcnCongestionPoint):
     sampling: Literal["arrival"] = Field(
         "arrival", description="the arriving frame is sampled and its source notified"
     )
-    alpha: Annotated[Ratio, Parts(100_000)] = Field(
+    alpha: Annotated[Ratio, RatioLimit(100_000)] = Field(
         Fraction(1, 2), ge=0, le=1, description="share of the AF feedback"
     )
     interval: Duration = Field(

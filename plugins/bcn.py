@@ -22,11 +22,11 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, congestion_point, reaction_point
 from orchestrator.engine.node.buffer import ARRIVING
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
+from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
 
 HIGHEST = 63
 MS = 10**9
-MOST_PART = 900_000
+MAX_FRACTION = 900_000
 """Of a ratio that a rate of up to 10 Tb/s is multiplied by: an int64 holds the product."""
 
 
@@ -46,7 +46,7 @@ class BcnReactionPoint(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
 
-    gd: Annotated[Ratio, Parts(MOST_PART)] = Field(
+    gd: Annotated[Ratio, RatioLimit(MAX_FRACTION)] = Field(
         Fraction(1, 128), gt=0, le=1, description="cut per unit of feedback"
     )
     ai_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="additive increase")

@@ -18,9 +18,9 @@ from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import CE, NOT_ECT, record
-from orchestrator.engine.roots import square_root
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Size
+from orchestrator.engine.intmath import square_root
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Duration, Params, Size
 
 MS = 10**9
 ROOT_BITS = 20
@@ -63,7 +63,7 @@ def control_law(params, at, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stands(state, params, queue, now):  # type: ignore[no-untyped-def]
+def ok_to_drop(state, params, queue, now):  # type: ignore[no-untyped-def]
     """True if sojourn times exceeded the target for an interval (RFC 8289 `dodequeue`)."""
     if state.sojourn < params.target or queue.bytes <= params.longest:
         state.above_at = 0
@@ -75,7 +75,7 @@ def stands(state, params, queue, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ends(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
+def drop_or_mark(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
     """Mark the frame and forward it, or drop it; the next frame is then examined at once."""
     if params.ecn != 0 and frame.mark & CE != NOT_ECT:
         frame.mark |= CE
@@ -91,7 +91,7 @@ def ends(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
 def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame leaves, or the one before was dropped in the same instant."""
     state.sojourn = now - frame.entered
-    late = stands(state, params, queue, now)
+    late = ok_to_drop(state, params, queue, now)
     again = state.again
     state.again = 0
     if state.dropping != 0:
@@ -103,7 +103,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
         if now < state.next_at:
             return 0
         state.count += 1
-        answer = ends(state, params, queue, frame, 1)
+        answer = drop_or_mark(state, params, queue, frame, 1)
         if answer == 0:
             state.next_at = control_law(params, state.next_at, state.count)
         return answer
@@ -115,7 +115,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
     state.count = learnt if learnt > 1 and recent else 1
     state.before = state.count
     state.next_at = control_law(params, now, state.count)
-    return ends(state, params, queue, frame, 0)
+    return drop_or_mark(state, params, queue, frame, 0)
 
 
 CODEL: Algorithm = congestion_point(

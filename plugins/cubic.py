@@ -19,7 +19,7 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, record
-from orchestrator.engine.shares import rest_of, share_of
+from orchestrator.engine.intmath import mul_div, rest_of
 from plugins.newreno import (
     ENDLESS,
     IDLE,
@@ -31,7 +31,7 @@ from plugins.newreno import (
     on_sent,
     on_start,
 )
-from traffic.cubic import LONGEST_MS, MOST_MISSING, MS_PS, cube_root
+from traffic.cubic_window import cube_root, LONGEST_MS, MOST_MISSING, MS_PS
 
 
 class Cubic(NewReno):
@@ -94,7 +94,7 @@ def _follow_reno(state, params, limiter, window):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _follow(state, params, limiter, now):  # type: ignore[no-untyped-def]
+def _grow_along_curve(state, params, limiter, now):  # type: ignore[no-untyped-def]
     """Grow by the acknowledged share of the distance to the curve one round trip from now."""
     if state.epoch == 0:
         _begin(state, params, limiter, now)
@@ -104,7 +104,7 @@ def _follow(state, params, limiter, now):  # type: ignore[no-untyped-def]
     window = max(limiter.window, 1)
     away = min(max(curve, window), window * 3 // 2) - window
     state.curve_owed += rest_of(away, limiter.acked, window)
-    limiter.window += share_of(away, limiter.acked, window) + state.curve_owed // window
+    limiter.window += mul_div(away, limiter.acked, window) + state.curve_owed // window
     state.curve_owed %= window
     _follow_reno(state, params, limiter, window)
     limiter.window = min(max(limiter.window, state.friendly), ENDLESS)
@@ -122,7 +122,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     elif limiter.window < state.threshold:
         grow_to_threshold(state, params, limiter, under_way)
     elif under_way + params.segment > limiter.window:
-        _follow(state, params, limiter, now)
+        _grow_along_curve(state, params, limiter, now)
     return 0
 
 

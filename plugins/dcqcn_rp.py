@@ -23,8 +23,8 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, EcnParams, Parts, Rate, Ratio, Size
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Duration, EcnParams, Rate, Ratio, RatioLimit, Size
 from plugins.qcn_rp import STAGES
 
 US = 10**6
@@ -37,7 +37,7 @@ class DcqcnReactionPoint(EcnParams):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"dcqcn": {}}
 
-    g: Annotated[Ratio, Parts(1_000_000)] = Field(
+    g: Annotated[Ratio, RatioLimit(1_000_000)] = Field(
         Fraction(1, 256), gt=0, le=1, description="weight of one CNP in alpha"
     )
     alpha_time: Duration = Field(

@@ -23,10 +23,10 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, record
-from orchestrator.plan.params import EcnParams, Parts, Ratio, Size
+from orchestrator.plan.algorithm_params import EcnParams, Ratio, RatioLimit, Size
 
 ALPHA_BITS = 20
-ONE = 1 << ALPHA_BITS
+ALPHA_UNIT = 1 << ALPHA_BITS
 ENDLESS = 1 << 40
 """Octets: no window is larger, nor is more counted of one."""
 
@@ -36,7 +36,7 @@ class Dctcp(EcnParams):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"dctcp": {}}
 
-    g: Annotated[Ratio, Parts(1_000_000)] = Field(
+    g: Annotated[Ratio, RatioLimit(1_000_000)] = Field(
         Fraction(1, 16), gt=0, le=1, description="weight of one window in alpha"
     )
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame, growth per round trip")
@@ -61,7 +61,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     limiter.active = 1
     limiter.rate = limiter.link_rate
     limiter.window = params.initial_window * params.segment
-    state.alpha = ONE
+    state.alpha = ALPHA_UNIT
     state.threshold = ENDLESS
     state.end = 0
     state.seen = 0
@@ -79,7 +79,7 @@ def _observe(state, params, limiter):  # type: ignore[no-untyped-def]
     state.marks = min(state.marks + limiter.marked, ENDLESS)
     if limiter.acked_total < state.end or state.seen == 0:
         return
-    share = min((state.marks << ALPHA_BITS) // state.seen, ONE)
+    share = min((state.marks << ALPHA_BITS) // state.seen, ALPHA_UNIT)
     state.alpha += (share - state.alpha) * params.g_num // params.g_den
     state.end = limiter.acked_total + limiter.flight
     state.seen = 0

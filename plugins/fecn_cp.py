@@ -31,10 +31,10 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
+from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
 
-ONE_BITS = 20
-ONE = 1 << ONE_BITS
+UNIT_BITS = 20
+UNIT = 1 << UNIT_BITS
 """f(q) = 1."""
 MOST_STEP = 16
 MOST_CHANGE = 4
@@ -47,7 +47,7 @@ MOST_OCTETS = 1 << 50
 HYPERBOLIC, LINEAR = 0, 1
 ADDITIVE = 3
 MS = 10**9
-Part = Annotated[Ratio, Parts(4096)]
+FixedRatio = Annotated[Ratio, RatioLimit(4096)]
 
 
 class FecnCongestionPoint(Params):
@@ -65,19 +65,19 @@ class FecnCongestionPoint(Params):
     function: Literal["hyperbolic", "linear", "multistage", "additive"] = Field(
         "hyperbolic", description="queue-control function f(q), or additive control"
     )
-    a: Part = Field(Fraction("1.002"), ge=1, le=10, description="hyperbola up to the set point")
-    b: Part = Field(Fraction("1.1"), ge=1, le=10, description="hyperbola above it")
-    c: Part = Field(Fraction("0.1"), gt=0, le=1, description="least value of f")
-    k: Part = Field(Fraction("0.002"), ge=0, le=10, description="slope above the set point")
+    a: FixedRatio = Field(Fraction("1.002"), ge=1, le=10, description="hyperbola up to the set point")
+    b: FixedRatio = Field(Fraction("1.1"), ge=1, le=10, description="hyperbola above it")
+    c: FixedRatio = Field(Fraction("0.1"), gt=0, le=1, description="least value of f")
+    k: FixedRatio = Field(Fraction("0.002"), ge=0, le=10, description="slope above the set point")
     stages: int = Field(1, ge=1, le=100, description="of the multistage function")
-    gamma: Part = Field(
+    gamma: FixedRatio = Field(
         Fraction("0.99"), gt=0, le=1, description="share of the capacity above the set point"
     )
-    average: Part = Field(Fraction(1, 2), gt=0, le=1, description="weight of the newest rate")
-    alpha: Part = Field(
+    average: FixedRatio = Field(Fraction(1, 2), gt=0, le=1, description="weight of the newest rate")
+    alpha: FixedRatio = Field(
         Fraction(1, 2), gt=0, le=10, description="additive: of the capacity that is to spare"
     )
-    beta: Part = Field(
+    beta: FixedRatio = Field(
         Fraction(1, 2), ge=0, le=10, description="additive: of the queue beyond the set point"
     )
     expected_flows: int = Field(10, ge=1, le=10**6, description="N_0: the first rate is C / N_0")
@@ -95,8 +95,8 @@ STATE = record("started", "octets", "rate")
 @compiled
 def _hyperbola(q, set_point, num, den):  # type: ignore[no-untyped-def]
     """x Q / ((x-1) q + Q) with x = num/den, times 2^20."""
-    hyperbola = (num * set_point << ONE_BITS) // ((num - den) * q + den * set_point)
-    return min(hyperbola, ONE * num // den)  # which it is with an empty queue
+    hyperbola = (num * set_point << UNIT_BITS) // ((num - den) * q + den * set_point)
+    return min(hyperbola, UNIT * num // den)  # which it is with an empty queue
 
 
 @compiled
@@ -112,24 +112,24 @@ def _stages(q, set_point, stages):  # type: ignore[no-untyped-def]
         left -= part
         if left <= 0:
             break
-    return (min(fall, stages * q) << ONE_BITS) // set_point  # no slope is above the last stage's
+    return (min(fall, stages * q) << UNIT_BITS) // set_point  # no slope is above the last stage's
 
 
 @compiled
 def queue_control(params, q):  # type: ignore[no-untyped-def]
     """f(q) times 2^20."""
-    least = (params.c_num << ONE_BITS) // params.c_den
+    least = (params.c_num << UNIT_BITS) // params.c_den
     if params.function == HYPERBOLIC:
         if q <= params.set_point:
             return _hyperbola(q, params.set_point, params.a_num, params.a_den)
         return max(least, _hyperbola(q, params.set_point, params.b_num, params.b_den))
     if q <= params.set_point:
-        part = ((params.set_point - q) << ONE_BITS) // params.set_point
+        part = ((params.set_point - q) << UNIT_BITS) // params.set_point
         rise = part * (params.a_num - params.a_den) // params.a_den
-        return min(ONE + rise, ONE * params.a_num // params.a_den)  # the latter: of an empty queue
+        return min(UNIT + rise, UNIT * params.a_num // params.a_den)  # the latter: of an empty queue
     stages = 1 if params.function == LINEAR else params.stages
     fall = _stages(q, params.set_point, stages) * params.k_num // params.k_den
-    return max(least, ONE - fall)
+    return max(least, UNIT - fall)
 
 
 @compiled
@@ -149,18 +149,18 @@ def _room(ns, kbit):  # type: ignore[no-untyped-def]
 
 @compiled
 def _clipped(step):  # type: ignore[no-untyped-def]
-    return min(max(step, ONE // MOST_STEP), MOST_STEP << ONE_BITS)
+    return min(max(step, UNIT // MOST_STEP), MOST_STEP << UNIT_BITS)
 
 
 @compiled
 def _multiplicative(params, octets, q, room):  # type: ignore[no-untyped-def]
     """Factor of the advertised rate, times 2^20: 1/rho (FECN, equation 6)."""
-    room = scaled(room, queue_control(params, q), ONE_BITS)
+    room = scaled(room, queue_control(params, q), UNIT_BITS)
     if q > params.set_point:
         room = room * params.gamma_num // params.gamma_den
     if octets == 0:
-        return MOST_STEP << ONE_BITS
-    return _clipped((min(room, MOST_ROOM) << ONE_BITS) // octets)
+        return MOST_STEP << UNIT_BITS
+    return _clipped((min(room, MOST_ROOM) << UNIT_BITS) // octets)
 
 
 @compiled
@@ -171,7 +171,7 @@ def _additive(params, octets, q, room):  # type: ignore[no-untyped-def]
     spare = (room - octets) * params.alpha_num // params.alpha_den
     excess = (q - params.set_point) * params.beta_num // params.beta_den
     change = min(max(spare - excess, -most), most)
-    return _clipped(ONE + (change << ONE_BITS) // room)
+    return _clipped(UNIT + (change << UNIT_BITS) // room)
 
 
 @compiled
@@ -184,7 +184,7 @@ def next_rate(params, rate, octets, q, capacity):  # type: ignore[no-untyped-def
         step = _additive(params, octets, q, room)
     else:
         step = _multiplicative(params, octets, q, room)
-    new = min(scaled(rate >> 4, step, ONE_BITS - 4), capacity)
+    new = min(scaled(rate >> 4, step, UNIT_BITS - 4), capacity)
     if not additive:
         new = rate + (new - rate) * params.average_num // params.average_den
     return max(new, params.min_rate)

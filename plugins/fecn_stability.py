@@ -32,19 +32,19 @@ class Stability:
     """Weight of the newest rate."""
 
     @property
-    def one_step(self) -> Fraction:
+    def deadbeat_slope(self) -> Fraction:
         """The k with which the queue is at its set point after one interval, without averaging."""
         return self.set_point / self.alpha
 
     @property
     def limit(self) -> Fraction:
         """The k from which on the queue does not converge any more, without averaging."""
-        return 2 * self.one_step
+        return 2 * self.deadbeat_slope
 
     @property
     def limit_averaged(self) -> Fraction:
         """The slope from which on the queue diverges, with averaging."""
-        return (4 - 2 * self.average) / self.average * self.one_step
+        return (4 - 2 * self.average) / self.average * self.deadbeat_slope
 
     def verdict(self, k: Fraction) -> str:
         """Behaviour of the queue with slope k, averaging included."""
@@ -54,7 +54,7 @@ class Stability:
             return "diverges"
         if k == self.limit_averaged:
             return "oscillates"
-        if self.average == 1 and k == self.one_step:
+        if self.average == 1 and k == self.deadbeat_slope:
             return "converges in one step"
         return "converges"
 

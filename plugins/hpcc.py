@@ -26,15 +26,15 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.capability import Capability
-from orchestrator.engine.frames import stamps
+from orchestrator.engine.frames import telemetry_header
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.shares import KBIT_NS, octets_in
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
+from orchestrator.engine.intmath import KBIT_NS, octets_in
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
 
 US = 10**6
 BITS = 20
-ONE = 1 << BITS
+UNIT = 1 << BITS
 LONGEST_NS = 1 << 31
 """Between two stamps: half of what they count time modulo, so that a difference is plain whatever
 round trips differ by; 2 s of the largest rate that a stamp holds fit an int64."""
@@ -52,14 +52,14 @@ class Hpcc(Params):
 
     form: Literal["window", "rate"] = Field("window", description="window or rate control")
     base_rtt: Duration = Field(13 * US, ge=US, le=10**10, description="of the empty network, T")
-    eta: Annotated[Ratio, Parts(100_000)] = Field(
+    eta: Annotated[Ratio, RatioLimit(100_000)] = Field(
         Fraction(19, 20), gt=0, le=2, description="target utilisation"
     )
     max_stage: int = Field(5, ge=0, le=1_000, description="rounds of growth before it measures")
     w_ai: Size = Field(80, ge=0, le=10**6, description="added to the window, W_AI")
     least_rate: Rate = Field(100_000_000, ge=1, le=10**12, description='of form "rate" alone')
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
-    hops: int = Field(5, ge=1, le=stamps.MOST_STAMPS, description="stamps that fit a frame")
+    hops: int = Field(5, ge=1, le=telemetry_header.MOST_STAMPS, description="stamps that fit a frame")
 
     def stamped_hops(self) -> int:
         """The parameter `hops`."""
@@ -68,7 +68,7 @@ class Hpcc(Params):
 
 STATE = np.dtype(
     [(name, np.int64) for name in ("u", "reckoned", "stage", "until", "known", "came", "measured")]
-    + [("before", np.int64, (stamps.MOST_STAMPS, stamps.WORDS))]
+    + [("before", np.int64, (telemetry_header.MOST_STAMPS, telemetry_header.WORDS))]
 )
 """U; Wc; rounds of growth; `acked_total` that ends this one; stamps remembered: how many, when they
 came (ps); 1 when U was measured; they."""
@@ -92,22 +92,22 @@ def _measure(state, params, limiter, now):  # type: ignore[no-untyped-def]
         return False
     most, tau = 0, 0
     for hop in range(state.known):
-        if stamps.stamp_of(limiter, hop, stamps.PORT) != state.before[hop, stamps.PORT]:
+        if telemetry_header.stamp_of(limiter, hop, telemetry_header.PORT) != state.before[hop, telemetry_header.PORT]:
             return False
-        rate = stamps.stamp_of(limiter, hop, stamps.RATE)
+        rate = telemetry_header.stamp_of(limiter, hop, telemetry_header.RATE)
         if rate // 1000 * silence // KBIT_NS >= MOST_SENT:
             return False
-        gap = stamps.since(limiter, hop, stamps.TIME, state.before[hop, stamps.TIME])
+        gap = telemetry_header.since(limiter, hop, telemetry_header.TIME, state.before[hop, telemetry_header.TIME])
         gap = min(gap, LONGEST_NS)
-        sent = stamps.since(limiter, hop, stamps.SENT, state.before[hop, stamps.SENT])
-        queue = min(stamps.stamp_of(limiter, hop, stamps.QUEUED), state.before[hop, stamps.QUEUED])
+        sent = telemetry_header.since(limiter, hop, telemetry_header.SENT, state.before[hop, telemetry_header.SENT])
+        queue = min(telemetry_header.stamp_of(limiter, hop, telemetry_header.QUEUED), state.before[hop, telemetry_header.QUEUED])
         could = max(rate // 1000 * gap // (KBIT_NS >> 4), 1)  # in 16th of an octet
         fits = max(octets_in(rate, params.base_rtt), 1)
         u = (sent << (BITS + 4)) // could + (queue << BITS) // fits
         if u > most:
-            most, tau = min(u, ONE << 10), min(gap, base)
+            most, tau = min(u, UNIT << 10), min(gap, base)
     state.measured = 1
-    state.u = min((max(base - tau, 0) * state.u + tau * most) // base, ONE << 10)
+    state.u = min((max(base - tau, 0) * state.u + tau * most) // base, UNIT << 10)
     return True
 
 
@@ -117,7 +117,7 @@ def _compute(state, params, limiter, update):  # type: ignore[no-untyped-def]
     stage, window = state.stage + 1, state.reckoned
     if state.u * params.eta_den >= params.eta_num << BITS or state.stage >= params.max_stage:
         stage = 0
-        window = (window << BITS) // max(state.u, ONE >> 10) * params.eta_num // params.eta_den
+        window = (window << BITS) // max(state.u, UNIT >> 10) * params.eta_num // params.eta_den
     least = max(octets_in(params.least_rate, params.base_rtt), 1) if params.form == 1 else 1
     most = max(octets_in(limiter.link_rate, params.base_rtt), 1)
     window = min(max(window + params.w_ai, least), most)
@@ -129,7 +129,7 @@ def _compute(state, params, limiter, update):  # type: ignore[no-untyped-def]
 def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A flow begins, at the rate of its link."""
     limiter.active = 1
-    state.u = ONE
+    state.u = UNIT
     state.reckoned = max(octets_in(limiter.link_rate, params.base_rtt), 1)
     state.stage, state.until, state.known = 0, 0, 0
     state.came, state.measured = 0, 0
@@ -139,7 +139,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An acknowledgement is back."""
-    hops = stamps.stamps_of(limiter)
+    hops = telemetry_header.stamps_of(limiter)
     update = limiter.acked_total > state.until
     if hops > 0 and hops == state.known and _measure(state, params, limiter, now):
         _compute(state, params, limiter, update)
@@ -147,8 +147,8 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
         state.until = limiter.acked_total + limiter.flight
     state.known, state.came = hops, now
     for hop in range(hops):
-        for word in range(stamps.WORDS):
-            state.before[hop, word] = stamps.stamp_of(limiter, hop, word)
+        for word in range(telemetry_header.WORDS):
+            state.before[hop, word] = telemetry_header.stamp_of(limiter, hop, word)
     return 0
 
 

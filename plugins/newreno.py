@@ -21,7 +21,7 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, NEVER, record
-from orchestrator.plan.params import Duration, Params, Size
+from orchestrator.plan.algorithm_params import Duration, Params, Size
 
 ENDLESS = 1 << 40
 """Octets: no window is larger, nor does slow start end before where nothing was cut."""

@@ -20,16 +20,16 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.capability import Capability
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.shares import MOST_PRODUCT, octets_in, product_of, share_of
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, EcnParams, Parts, Ratio, Size
-from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, TRIMMED, blame, on_sent
+from orchestrator.engine.intmath import MOST_PRODUCT, mul_div, mul_div_capped, octets_in
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Duration, EcnParams, Ratio, RatioLimit, Size
+from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, penalize_entropy, set_entropy, TRIMMED
 from traffic.go_back_n import NEGATIVE
 
 US, NS = 10**6, 10**3
 REFERENCE, REFERENCE_NS = 150_000, 12_000  # octets of 100 Gb/s in 12 us: the constants are for that
 
-Part = Annotated[Ratio, Parts(100_000)]
+FixedRatio = Annotated[Ratio, RatioLimit(100_000)]
 COUNTED = 1 << 41  # octets: more is not counted, as no window is as large
 LONGEST = 10**14  # a delay beyond, 100 s, counts as this
 
@@ -40,8 +40,8 @@ class Nscc(EcnParams):
     base_rtt: Duration = Field(12 * US, ge=US, le=10**10, description="of the empty network")
     target: Duration = Field(9 * US, ge=US, le=10**10, description="queueing delay aimed at")
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
-    fair: Part = Field(Fraction(5), ge=0, le=100, description="growth above the target, unmarked")
-    gamma: Part = Field(Fraction(4, 5), ge=0, le=1, description="multiplicative decrease")
+    fair: FixedRatio = Field(Fraction(5), ge=0, le=100, description="growth above the target, unmarked")
+    gamma: FixedRatio = Field(Fraction(4, 5), ge=0, le=1, description="multiplicative decrease")
     quick: bool = Field(True, description="adapts quickly")
     entropy_bits: int = Field(6, ge=0, le=MOST_BITS, description="of values in use; 0: one path")
 
@@ -67,27 +67,27 @@ def _quick_adapt(state, params, limiter, marked, delay, now):  # type: ignore[no
 
 
 @compiled
-def _hear(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
+def _apply_ack(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
     """Apply an acknowledgement: four quadrants of mark and delay; grown octets times the window."""
     if marked and delay >= params.target:
         state.fast, state.calm = 0, 0
         over = (state.delay - params.target) // NS
         if over > 0 and now - state.cut > params.base_rtt:
             most = limiter.window * params.gamma_num // params.gamma_den
-            part = share_of(most, over, max(state.delay // NS, 1))
+            part = mul_div(most, over, max(state.delay // NS, 1))
             limiter.window -= min(part, limiter.window // 2)
             state.cut = now
     elif not marked and delay >= params.target:
-        more = product_of(limiter.acked * state.unit, params.fair_num, params.fair_den)
+        more = mul_div_capped(limiter.acked * state.unit, params.fair_num, params.fair_den)
         state.grown = min(state.grown + more, MOST_PRODUCT)
     elif not marked:
         state.calm = min(state.calm + limiter.acked, COUNTED) if delay < US else 0
         state.fast = 1 if delay < US and (state.fast != 0 or state.calm > limiter.window) else 0
         if state.fast != 0:
-            limiter.window += product_of(limiter.acked, state.bdp, 4 * REFERENCE)
+            limiter.window += mul_div_capped(limiter.acked, state.bdp, 4 * REFERENCE)
         else:
             missing = 4 * ((params.target - delay) // NS)
-            more = product_of(limiter.acked * state.unit, missing, REFERENCE_NS)
+            more = mul_div_capped(limiter.acked * state.unit, missing, REFERENCE_NS)
             state.grown = min(state.grown + more, MOST_PRODUCT)
     period = now - state.adjusted >= params.base_rtt
     if period or state.received > 8 * params.segment:
@@ -109,9 +109,9 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An answer is back: of a segment, or of its header, of which `lost` is notified as well."""
     if frame.feedback == NEGATIVE:
-        return blame(state, frame.offset, TRIMMED)
+        return penalize_entropy(state, frame.offset, TRIMMED)
     marked = limiter.marked > 0
-    blame(state, frame.offset, MARKED if marked else 0)
+    penalize_entropy(state, frame.offset, MARKED if marked else 0)
     state.achieved = min(state.achieved + limiter.acked, COUNTED)
     state.received = min(state.received + limiter.acked, COUNTED)
     state.since = min(state.since + limiter.acked, COUNTED)
@@ -119,7 +119,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     sample = params.base_rtt // 4 if not marked and delay > params.target else delay
     state.delay += (sample - state.delay) // 80
     if params.quick == 0 or not _quick_adapt(state, params, limiter, marked, delay, now):
-        _hear(state, params, limiter, marked, delay, now)
+        _apply_ack(state, params, limiter, marked, delay, now)
     limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
     return 0
 
@@ -143,7 +143,7 @@ NSCC: Algorithm = reaction_point(
     needs=frozenset({Capability.ACKNOWLEDGEMENTS, Capability.ENTROPY}),
     columns=(Observed("delay", "ps", "smoothed queueing delay of its round trips"),),
     start=on_start,
-    sent=on_sent,
+    sent=set_entropy,
     acked=on_acked,
     lost=on_lost,
 )

@@ -25,7 +25,7 @@ from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node.buffer import ARRIVING
 from orchestrator.engine.records import CE, RETURNED, record
-from orchestrator.plan.params import Duration, Params, Size
+from orchestrator.plan.algorithm_params import Duration, Params, Size
 
 US = 10**6
 DRAW_BITS = 20

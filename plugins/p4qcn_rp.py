@@ -26,7 +26,7 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Params, Parts, Rate, Ratio, Size
+from orchestrator.plan.algorithm_params import Params, Rate, Ratio, RatioLimit, Size
 from plugins.qcn_rp import STAGES
 
 
@@ -38,7 +38,7 @@ class P4qcnReactionPoint(Params):
         "paper-x100": {"ai_rate": "500Mb/s", "min_rate": "1Mb/s"},
     }
 
-    beta: Annotated[Ratio, Parts(900_000)] = Field(
+    beta: Annotated[Ratio, RatioLimit(900_000)] = Field(
         Fraction(1), gt=0, le=1, description="rate reduction; 1 halves the rate"
     )
     cycles: int = Field(5, ge=1, le=1000, description="cycles of fast recovery, N")

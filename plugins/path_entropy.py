@@ -27,7 +27,7 @@ FIELDS = [
 
 
 @compiled
-def choose(state, bits, frame):  # type: ignore[no-untyped-def]
+def choose_entropy(state, bits, frame):  # type: ignore[no-untyped-def]
     """Give a segment the next value of so many bits that is not to be left out; without bits none.
 
     Returns 0, as `sent` does that asks for no probe.
@@ -52,13 +52,13 @@ def choose(state, bits, frame):  # type: ignore[no-untyped-def]
     return 0
 
 
-def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def set_entropy(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A segment leaves, of a reaction point with a parameter `entropy_bits`."""
-    return choose(state, params.entropy_bits, frame)
+    return choose_entropy(state, params.entropy_bits, frame)
 
 
 @compiled
-def blame(state, segment, penalty):  # type: ignore[no-untyped-def]
+def penalize_entropy(state, segment, penalty):  # type: ignore[no-untyped-def]
     """Penalise the entropy value of a segment that met congestion."""
     value = state.chosen[segment % SEGMENTS]
     state.skip[value] = min(state.skip[value] + penalty, WORST)

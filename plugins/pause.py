@@ -12,9 +12,9 @@ from pydantic import Field, model_validator
 
 from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, pause
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.link import quanta_time
+from orchestrator.engine.node.transmitter import quanta_time
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Params, Size
+from orchestrator.plan.algorithm_params import Params, Size
 
 
 class Pause(Params):
@@ -48,7 +48,7 @@ STATE = record("stopped")
 
 
 @compiled
-def stop_above_high(state, params, queue, now, message):  # type: ignore[no-untyped-def]
+def pause_above_high_mark(state, params, queue, now, message):  # type: ignore[no-untyped-def]
     """A frame was enqueued (`queue.bytes` includes it). Returns 1 to pause the neighbours."""
     if state.stopped != 0 or queue.bytes <= params.high:
         return 0
@@ -59,7 +59,7 @@ def stop_above_high(state, params, queue, now, message):  # type: ignore[no-unty
 
 
 @compiled
-def go_below_low(state, params, queue, message):  # type: ignore[no-untyped-def]
+def resume_below_low_mark(state, params, queue, message):  # type: ignore[no-untyped-def]
     """A frame was dequeued (`queue.bytes` excludes it). Returns 1 to resume the neighbours."""
     if state.stopped == 0 or queue.bytes >= params.low:
         return 0
@@ -79,12 +79,12 @@ def refresh(params, queue, now, message):  # type: ignore[no-untyped-def]
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame went in."""
-    return stop_above_high(state, params, queue, now, message)
+    return pause_above_high_mark(state, params, queue, now, message)
 
 
 def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame went out."""
-    return go_below_low(state, params, queue, message)
+    return resume_below_low_mark(state, params, queue, message)
 
 
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]

@@ -15,9 +15,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, pause
-from orchestrator.engine.node.link import quanta_time
+from orchestrator.engine.node.transmitter import quanta_time
 from orchestrator.engine.records import NEVER, PFC, record
-from orchestrator.plan.params import Duration, Params, Parts, Ratio
+from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit
 
 ONLY_PFC = 1
 LONGEST = 10**15
@@ -31,7 +31,7 @@ class PauseStorm(Params):
     on: Duration = Field(0, ge=0, le=LONGEST, description="pause period; 0: to the end")
     off: Duration = Field(0, ge=0, le=LONGEST, description="resume period")
     quanta: int = Field(65_535, ge=2, le=65_535, description="of one frame, 512 bit times each")
-    margin: Annotated[Ratio, Parts(1000)] = Field(
+    margin: Annotated[Ratio, RatioLimit(1000)] = Field(
         Fraction(3, 4), ge=0, lt=1, description="share of the quanta left when the next one follows"
     )
     frames: Literal["pause", "pfc"] = Field("pfc", description="kind of frames")

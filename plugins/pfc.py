@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from orchestrator.algorithm import Algorithm, pause
 from orchestrator.engine.records import PFC as PFC_FRAME
-from plugins.pause import STATE, Pause, go_below_low, refresh, stop_above_high
+from plugins.pause import Pause, pause_above_high_mark, refresh, resume_below_low_mark, STATE
 
 
 class PriorityFlowControl(Pause):
@@ -19,13 +19,13 @@ class PriorityFlowControl(Pause):
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame went in."""
     message.kind = PFC_FRAME
-    return stop_above_high(state, params, queue, now, message)
+    return pause_above_high_mark(state, params, queue, now, message)
 
 
 def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame went out."""
     message.kind = PFC_FRAME
-    return go_below_low(state, params, queue, message)
+    return resume_below_low_mark(state, params, queue, message)
 
 
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]

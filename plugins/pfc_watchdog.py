@@ -20,8 +20,8 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, watchdog
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import DROPS, IGNORES, NEVER, OBEYS, record
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Duration, Params
 
 MS = 10**9
 DROP, FORWARD = range(2)
@@ -75,7 +75,7 @@ def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
     queue.stance = OBEYS
 
 
-def on_held(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_paused(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A PAUSE or PFC frame that pauses the queue arrived."""
     state.latest = now
     if queue.watchdog_timer == NEVER:
@@ -84,7 +84,7 @@ def on_held(state, params, queue, frame, now, message):  # type: ignore[no-untyp
     return 0
 
 
-def on_look(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_poll(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """Poll the queue."""
     if state.storm == 1:
         _restore(state, params, queue, now)
@@ -110,6 +110,6 @@ PFC_WATCHDOG: Algorithm = watchdog(
     PfcWatchdog,
     STATE,
     columns=(Observed("storm", "1", "1 while the queue is in a storm"),),
-    held=on_held,
-    timer=on_look,
+    held=on_paused,
+    timer=on_poll,
 )

@@ -21,8 +21,8 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import CE, NEVER, NOT_ECT, record
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Parts, Ratio, Size
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit, Size
 
 MS = 10**9
 CERTAIN = 10**12
@@ -42,10 +42,10 @@ class Pie(Params):
 
     target: Duration = Field(15 * MS, ge=1_000_000, le=10**12, description="delay aimed at")
     update: Duration = Field(15 * MS, ge=1_000_000, le=10**12, description="between updates")
-    alpha: Annotated[Ratio, Parts(10_000)] = Field(
+    alpha: Annotated[Ratio, RatioLimit(10_000)] = Field(
         Fraction(1, 8), gt=0, le=100, description="gain of the delay, Hz"
     )
-    beta: Annotated[Ratio, Parts(10_000)] = Field(
+    beta: Annotated[Ratio, RatioLimit(10_000)] = Field(
         Fraction(5, 4), gt=0, le=100, description="gain of its growth, Hz"
     )
     burst: Duration = Field(150 * MS, ge=0, le=10**13, description="without drops, MAX_BURST")
@@ -65,7 +65,7 @@ STATE = record("drop_probability", "delay", "old", "burst_left", "summed", "star
 
 
 @compiled
-def change(state, params, delay):  # type: ignore[no-untyped-def]
+def probability_change(state, params, delay):  # type: ignore[no-untyped-def]
     """Change of the drop probability in one update (RFC 8033, section 4.2)."""
     grown = (delay - params.target) * params.alpha_num // params.alpha_den
     grown += (delay - state.old) * params.beta_num // params.beta_den
@@ -79,7 +79,7 @@ def on_update(state, params, queue, frame, now, message):  # type: ignore[no-unt
     """Update the drop probability."""
     queue.congestion_point_timer = now + params.update
     delay = state.delay if queue.frames > 0 else 0
-    chance = state.drop_probability + change(state, params, delay)
+    chance = state.drop_probability + probability_change(state, params, delay)
     if delay == 0 and state.old == 0:
         chance = chance * 98 // 100
     state.drop_probability = min(max(chance, 0), CERTAIN)
@@ -92,7 +92,7 @@ def on_update(state, params, queue, frame, now, message):  # type: ignore[no-unt
 
 
 @compiled
-def hits(state, params, queue):  # type: ignore[no-untyped-def]
+def is_selected(state, params, queue):  # type: ignore[no-untyped-def]
     """True if an arriving frame is to be dropped or marked."""
     chance = state.drop_probability
     if chance == 0:
@@ -118,7 +118,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
         state.burst_left = params.burst
     if queue.congestion_point_timer == NEVER:
         queue.congestion_point_timer = now + params.update
-    if not hits(state, params, queue):
+    if not is_selected(state, params, queue):
         return 0
     if params.ecn != 0 and frame.mark & CE != NOT_ECT and state.drop_probability < CERTAIN // 10:
         frame.mark |= CE

@@ -30,9 +30,9 @@ from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.node.buffer import ARRIVING, HEAD, LARGEST, RANDOM
-from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.node.transmitter import wire_time
 from orchestrator.engine.records import CE, NEVER, record
-from orchestrator.plan.params import Params, Size
+from orchestrator.plan.algorithm_params import Params, Size
 
 SAMPLE_BASE = 150_000
 """The first entry of that table; `sample_base` scales the whole table."""
@@ -78,13 +78,13 @@ class QcnCongestionPoint(Params):
     )
 
     @model_validator(mode="after")
-    def _what_is_marked_is_at_hand(self) -> QcnCongestionPoint:
+    def _check_marking(self) -> QcnCongestionPoint:
         if self.tell == "destination" and self.sampling != "arrival":
             raise ValueError('tell = "destination" needs sampling = "arrival"')
         return self
 
     @model_validator(mode="after")
-    def _keep_alive_needs_frames_in_the_buffer(self) -> QcnCongestionPoint:
+    def _check_keep_alive(self) -> QcnCongestionPoint:
         if self.keep_alive and not self.sampling.startswith("occupancy"):
             raise ValueError("keep_alive needs sampling by occupancy: nothing arrives meanwhile")
         return self

@@ -24,15 +24,15 @@ from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
 
 MS = 1_000_000_000
 TARGET_LIMIT = 1 << 60
 """An uncapped target grows with the square of the stages; it must not run over an int64."""
 MOST_STAGES = 8_000_000
 """So many increases at once are beyond any link's rate, and within an int64."""
-MOST_PART = 900_000
+MAX_FRACTION = 900_000
 """Of a ratio that a rate of up to 10 Tb/s is multiplied by: an int64 holds the product."""
 
 
@@ -57,10 +57,10 @@ class QcnReactionPoint(Params):
     threshold: int = Field(5, ge=1, le=1000, description="expiries that end fast recovery")
     ai_rate: Rate = Field(5_000_000, ge=0, le=10**12, description="active increase")
     hai_rate: Rate = Field(50_000_000, ge=0, le=10**12, description="hyper-active increase")
-    gd: Annotated[Ratio, Parts(MOST_PART)] = Field(
+    gd: Annotated[Ratio, RatioLimit(MAX_FRACTION)] = Field(
         Fraction(1, 128), ge=0, le=1, description="cut per unit of feedback"
     )
-    min_decrease_factor: Annotated[Ratio, Parts(MOST_PART)] = Field(
+    min_decrease_factor: Annotated[Ratio, RatioLimit(MAX_FRACTION)] = Field(
         Fraction(1, 2), ge=0, le=1, description="least share of the rate after one message"
     )
     min_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="the rate never falls below")

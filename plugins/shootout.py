@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.terminal import show
+from orchestrator.terminal import format_output
 from plugins import shootout_sizes as sizes
 
 PLAN = "shootout"
@@ -155,7 +155,7 @@ def shootout(
       tailback run shootout-sizes --out runs
       tailback shootout runs/shootout-sizes/20260101T000000Z-abcdef --out figures
     """
-    if sizes.is_of_sizes(metrics_of(run)):
+    if sizes.is_shootout_sizes(metrics_of(run)):
         _by_size(run, out, as_json=as_json)
         return
     found = read(run)
@@ -164,7 +164,7 @@ def shootout(
         (out / "shootout.md").write_text(markdown(found), encoding="utf-8")
         draw(found, out / "shootout.png")
     if as_json:
-        show.print_json(found)
+        format_output.print_json(found)
         return
     rows = [
         [workload, SCHEMES[prefix], *(text(name, values[name]) for name in COLUMNS)]
@@ -172,7 +172,7 @@ def shootout(
         for prefix, values in schemes.items()
     ]
     heads = ("workload", "scheme", *(head for head, _ in COLUMNS.values()))
-    show.console().print(show.table(heads, rows))
+    format_output.console().print(format_output.table(heads, rows))
 
 
 def _by_size(run: Path, out: Path | None, *, as_json: bool) -> None:
@@ -183,10 +183,10 @@ def _by_size(run: Path, out: Path | None, *, as_json: bool) -> None:
         (out / f"{sizes.PLAN}.md").write_text(sizes.markdown(found), encoding="utf-8")
         sizes.draw(found, out / f"{sizes.PLAN}.png")
     if as_json:
-        show.print_json(found)
+        format_output.print_json(found)
         return
     heads, lines = sizes.rows(found)
-    show.console().print(show.table(tuple(heads), lines))
+    format_output.console().print(format_output.table(tuple(heads), lines))
 
 
 def register(app: typer.Typer) -> None:

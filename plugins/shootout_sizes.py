@@ -40,7 +40,7 @@ Slowdowns = dict[str, dict[str, float | None]]
 """Class -> `messages` (how many were completed), `p50`, `p99`; None of an empty class."""
 
 
-def is_of_sizes(metrics: dict[str, Any]) -> bool:
+def is_shootout_sizes(metrics: dict[str, Any]) -> bool:
     """True if metrics are of a run of the plan `shootout-sizes`."""
     whole = metrics.get("run")
     return isinstance(whole, dict) and all(f"{prefix}-t" in whole for prefix in SCHEMES)
@@ -65,14 +65,14 @@ def read(folder: Path) -> dict[str, Slowdowns]:
     place = np.searchsorted(EDGES, numbers["size"])
     return {
         prefix: {
-            name: _of(took[(entry == f"{prefix}-t") & (place == number)])
+            name: _percentiles(took[(entry == f"{prefix}-t") & (place == number)])
             for number, name in enumerate(CLASSES)
         }
         for prefix in SCHEMES
     }
 
 
-def _of(slowdowns: np.ndarray) -> dict[str, float | None]:
+def _percentiles(slowdowns: np.ndarray) -> dict[str, float | None]:
     """Percentiles by nearest rank, as `slowdown.p99` has them."""
     import numpy as np
 

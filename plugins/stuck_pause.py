@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, pause
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import PFC, record
-from orchestrator.plan.params import Duration, Params
+from orchestrator.plan.algorithm_params import Duration, Params
 from plugins.pause import refresh
 
 ONLY_PFC = 1
@@ -40,7 +40,7 @@ STATE = record("stuck")
 
 
 @compiled
-def _say(state, params, queue, now, message):  # type: ignore[no-untyped-def]
+def _send_pause(state, params, queue, now, message):  # type: ignore[no-untyped-def]
     """Send PAUSE and schedule its refresh, until the storm ends."""
     state.stuck = 0
     if now >= params.stop:
@@ -55,12 +55,12 @@ def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-un
     """A frame went in."""
     if state.stuck != 0 or now < params.start:
         return 0
-    return _say(state, params, queue, now, message)
+    return _send_pause(state, params, queue, now, message)
 
 
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """Half of the quanta have run."""
-    return _say(state, params, queue, now, message)
+    return _send_pause(state, params, queue, now, message)
 
 
 STUCK: Algorithm = pause(

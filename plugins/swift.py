@@ -26,15 +26,15 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import record
-from orchestrator.engine.roots import square_root
-from orchestrator.engine.shares import share_of
-from orchestrator.plan.params import Duration, Params, Parts, Ratio, Size
+from orchestrator.engine.intmath import square_root
+from orchestrator.engine.intmath import mul_div
+from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit, Size
 
 US = 10**6
 NS = 10**3
 BIT_PS = 8 * 10**12
 BITS = 20
-Part = Annotated[Ratio, Parts(1_000_000)]
+FixedRatio = Annotated[Ratio, RatioLimit(1_000_000)]
 LONGEST = 3 * 10**13
 """A round trip beyond, 30 s, counts as this: it is above every target."""
 ENDLESS = 1 << 40
@@ -49,18 +49,18 @@ class Swift(Params):
     base: Duration = Field(25 * US, ge=US, le=10**12, description="target delay without a hop")
     per_hop: Duration = Field(US, ge=0, le=10**11, description="added per router")
     range: Duration = Field(50 * US, ge=0, le=10**12, description="added for small windows")
-    low: Part = Field(Fraction(1, 10), gt=0, le=100, description="segments: all of `range`")
-    high: Part = Field(Fraction(100), gt=0, le=10_000, description="segments: nothing of it")
-    ai: Annotated[Ratio, Parts(10_000)] = Field(
+    low: FixedRatio = Field(Fraction(1, 10), gt=0, le=100, description="segments: all of `range`")
+    high: FixedRatio = Field(Fraction(100), gt=0, le=10_000, description="segments: nothing of it")
+    ai: Annotated[Ratio, RatioLimit(10_000)] = Field(
         Fraction(1), gt=0, le=100, description="segments of growth per round trip"
     )
-    beta: Annotated[Ratio, Parts(100_000)] = Field(
+    beta: Annotated[Ratio, RatioLimit(100_000)] = Field(
         Fraction(4, 5), gt=0, le=1, description="multiplicative decrease"
     )
-    max_mdf: Part = Field(Fraction(1, 2), gt=0, le=1, description="largest share of one decrease")
+    max_mdf: FixedRatio = Field(Fraction(1, 2), gt=0, le=1, description="largest share of one decrease")
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments")
-    least_window: Part = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
+    least_window: FixedRatio = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
     most_window: int = Field(
         1_000, ge=1, le=10**8, description="segments; the paper has no number, htsim's is this one"
     )
@@ -95,18 +95,18 @@ def _target(params, limiter, hops):  # type: ignore[no-untyped-def]
     few = _inverse_root(params.low_num, params.low_den)
     many = _inverse_root(params.high_num, params.high_den)
     mine = min(max(_inverse_root(max(limiter.window, 1), params.segment), many), few)
-    part = share_of(params.range, max(mine - many, 0), max(few - many, 1))
+    part = mul_div(params.range, max(mine - many, 0), max(few - many, 1))
     return params.base + hops * params.per_hop + part
 
 
 @compiled
-def _fall(state, params, limiter, num, den, now):  # type: ignore[no-untyped-def]
+def _decrease(state, params, limiter, num, den, now):  # type: ignore[no-untyped-def]
     """Cut by `num / den`, at most by `max_mdf`, at most once per round trip."""
     if now - state.cut_at < limiter.rtt:
         return
     least = params.segment * params.least_window_num // params.least_window_den
     most = limiter.window * params.max_mdf_num // params.max_mdf_den
-    part = min(share_of(limiter.window, num, den), most)
+    part = min(mul_div(limiter.window, num, den), most)
     limiter.window = max(limiter.window - part, least, 1)
     state.cut_at = now
     state.owed = 0
@@ -134,13 +134,13 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
         state.owed %= whole
     else:
         over = (trip - target) * params.beta_num // params.beta_den
-        _fall(state, params, limiter, over // NS, max(trip // NS, 1), now)
+        _decrease(state, params, limiter, over // NS, max(trip // NS, 1), now)
     return 0
 
 
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The transport found a loss."""
-    _fall(state, params, limiter, params.max_mdf_num, params.max_mdf_den, now)
+    _decrease(state, params, limiter, params.max_mdf_num, params.max_mdf_den, now)
     return 0
 
 

@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
+from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
 
 US = 10**6
 BIT_PS = 8 * 10**12
@@ -47,13 +47,13 @@ class Timely(Params):
     low: Duration = Field(50 * US, ge=US, le=10**12, description="T_low: below, always faster")
     high: Duration = Field(500 * US, ge=US, le=10**12, description="T_high: above, always slower")
     least: Duration = Field(20 * US, ge=US, le=10**12, description="round trip of an empty network")
-    weight: Annotated[Ratio, Parts(10_000)] = Field(
+    weight: Annotated[Ratio, RatioLimit(10_000)] = Field(
         Fraction(1, 50), gt=0, le=1, description="weight of a new difference, alpha"
     )
-    beta: Annotated[Ratio, Parts(900_000)] = Field(
+    beta: Annotated[Ratio, RatioLimit(900_000)] = Field(
         Fraction(4, 5), gt=0, le=1, description="multiplicative decrease"
     )
-    most: Annotated[Ratio, Parts(900_000)] = Field(
+    most: Annotated[Ratio, RatioLimit(900_000)] = Field(
         Fraction(1, 2), gt=0, le=1, description="largest share of one decrease"
     )
     delta: Rate = Field(10_000_000, ge=1, le=10**11, description="additive increase")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan.plan import composed
-from orchestrator.plan.text import write
+from orchestrator.plan.toml_text import write
 
 FOLDER = Path(__file__).parents[1] / "plugins" / "plans"
 OF_EACH_KIND = [

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator.assembly import assemble
-from orchestrator.assembly.pool import descriptors
+from orchestrator.assembly.descriptor_bound import descriptors
 from orchestrator.cli.main import command_line
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.errors import RunFailed
 from orchestrator.targets.simulated import Simulated
-from orchestrator.targets.software.target import Software
-from orchestrator.terminal import exits
+from orchestrator.targets.software.software_target import Software
+from orchestrator.terminal import exit_codes
 from tests.plan_mutants import WAYS
 from tests.shipped import KINDS, whole
 
@@ -44,7 +44,7 @@ def begin_only(self, resolved, progress, session=None):
 @pytest.fixture
 def beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every target only begins, and this process keeps its signal handlers."""
-    monkeypatch.setattr(exits, "raise_on_signals", lambda: None)
+    monkeypatch.setattr(exit_codes, "raise_on_signals", lambda: None)
     for target in (Simulated, Software):
         monkeypatch.setattr(target, "run", begin_only)
         monkeypatch.setattr(target, "probe", lambda self: None)
@@ -57,9 +57,9 @@ def fault(code: int, said: str, name: str) -> str | None:
     messages = [line for line in said.splitlines() if line.startswith("tailback: ")]
     if len(messages) != 1:
         return f"{len(messages)} messages"
-    if code == exits.INVALID:
+    if code == exit_codes.INVALID:
         return None if messages == [f"tailback: {FAR_ENOUGH}"] else "another failure"
-    if code != exits.BAD_INPUT:
+    if code != exit_codes.BAD_INPUT:
         return f"exit code {code}"
     return None if name in messages[0] else "the file is not named"
 
@@ -90,7 +90,7 @@ def test_what_is_mutated_is_a_plan(plan, tmp_path, capsys):
     path = tmp_path / "right.toml"
     path.write_text(whole(plan), encoding="utf-8")
     code = command_line(["run", str(path), "--out", str(tmp_path / "runs")])
-    assert (code, fault(code, capsys.readouterr().err, path.name)) == (exits.INVALID, None)
+    assert (code, fault(code, capsys.readouterr().err, path.name)) == (exit_codes.INVALID, None)
 
 
 @pytest.mark.usefixtures("beginning")
@@ -153,7 +153,7 @@ def test_a_file_that_is_no_plan(folder, name):
         check=False,
     )
     assert fault(done.returncode, done.stderr, ".toml") is None, done.stderr[-2000:]
-    assert done.returncode == exits.BAD_INPUT
+    assert done.returncode == exit_codes.BAD_INPUT
     assert done.stdout == ""
     assert len(done.stderr) < 20_000, "a sentence is to be read"
     assert not (folder / "runs").exists()

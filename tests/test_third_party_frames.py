@@ -24,7 +24,7 @@ READ_BACK = """
 import json, sys
 from pathlib import Path
 from orchestrator.registry import Registry
-from traces.lookup import frames_near
+from traces.run_queries import frames_near
 seen = frames_near(Path(sys.argv[1]), 2 * 10**10, 200, 0)
 print(json.dumps([frame.kind + ": " + frame.text for frame in seen if frame.kind != "data"]))
 """

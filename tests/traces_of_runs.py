@@ -102,7 +102,7 @@ class Run:
                 command = (Path("/proc") / str(process) / "cmdline").read_bytes()
             except OSError:
                 continue
-            if b"orchestrator.targets.software.worker" in command:
+            if b"orchestrator.targets.software.worker_main" in command:
                 return process
         return None
 

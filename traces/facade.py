@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator import __version__
 from orchestrator.errors import BadInput, Refused, RunFailed, TailbackError
-from orchestrator.terminal.finding import BASE, find_run
+from orchestrator.terminal.run_lookup import BASE, find_run
 from traces.sweep_facade import Sweep, sweep
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan
     from orchestrator.progress import Progress
     from orchestrator.recording import Event
-    from traces.results import Expectation, Result
-    from traces.runs import Run as Contents
+    from traces.result_schema import Expectation, Result
+    from traces.run_reader import Run as Contents
 
 __all__ = [
     "BadInput",
@@ -52,15 +52,15 @@ class Run:
         self._kept: tempfile.TemporaryDirectory[str] | None = None
 
     def __repr__(self) -> str:
-        told = self.result
+        done = self.result
         return (
-            f"<Run {told.plan} on {told.target}, seed {told.seed}: {told.verdict}, {self.folder}>"
+            f"<Run {done.plan} on {done.target}, seed {done.seed}: {done.verdict}, {self.folder}>"
         )
 
     @cached_property
     def result(self) -> Result:
         """`result.json` as an object: plan, target, seed, and all that is below."""
-        from traces.runs import read_result
+        from traces.run_reader import read_result
 
         return read_result(self.folder / "result.json")
 
@@ -102,14 +102,14 @@ class Run:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """With what, on what and how it was run."""
-        from traces.runs import read_object
+        from traces.run_reader import read_object
 
         return read_object(self.folder / "manifest.json")
 
     @cached_property
     def events(self) -> list[Event]:
         """Events of the run: `.time_ps .kind .entity .detail`."""
-        from traces.runs import read_events
+        from traces.run_reader import read_events
 
         return read_events(self.folder / "events.jsonl")
 
@@ -159,7 +159,7 @@ class Run:
                 raise BadInput(str(self.folder), "no queue was sampled; there is nothing to plot")
             port = ports[0]
         if not contents.table.has(port, "queue_bytes"):
-            from orchestrator.plan.mistakes import near
+            from orchestrator.plan.input_problems import near
 
             known = sorted(contents.table.entities("queue_bytes"))
             raise BadInput("port", f"there is no sampled queue at {port!r}; {near(port, known)}")
@@ -186,7 +186,7 @@ class Run:
     @cached_property
     def _contents(self) -> Contents:
         """Contents of the run, as figures and reports need them."""
-        from traces.runs import load as read
+        from traces.run_reader import load as read
 
         return read(self.folder)
 
@@ -222,8 +222,8 @@ def run(
 
     from orchestrator.plan.plan import Plan
     from orchestrator.progress import silent
-    from orchestrator.run.execute import run as execute
-    from orchestrator.terminal.loading import load_plan
+    from orchestrator.run.execute_run import run as execute
+    from orchestrator.terminal.plan_loading import load_plan
     from orchestrator.terminal.progress_view import shown
 
     if isinstance(set, str):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.assembly.sources import sources_on
+from orchestrator.assembly.source_activity import sources_on
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.plan.mistakes import near
+from orchestrator.plan.input_problems import near
 from orchestrator.registry import Registry
-from traces.metrics.completion import ALL_TRAFFIC
-from traces.metrics.fair_windows import fairness_series
-from traces.metrics.table import WHOLE_RUN
-from traces.runs import Run
+from traces.metrics.completion_times import ALL_TRAFFIC
+from traces.metrics.fairness_windows import fairness_series
+from traces.metrics.sample_table import RUN_PHASE
+from traces.run_reader import Run
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ def fairness_table(run: Run, folder: Path, entity: str, phase: str) -> pa.Table:
     known = [ALL_TRAFFIC, *dict.fromkeys(received.values())]
     if entity not in known:
         raise BadInput("entity", f"{entity!r} is no entry of its traffic; {near(entity, known)}")
-    spans = {WHOLE_RUN: (int(run.times_ps[0]), int(run.times_ps[-1]))} | run.phases
+    spans = {RUN_PHASE: (int(run.times_ps[0]), int(run.times_ps[-1]))} | run.phases
     if phase not in spans:
         raise BadInput("phase", f"{phase!r} is no phase of its plan; {near(phase, list(spans))}")
     on = sources_on(resolved)

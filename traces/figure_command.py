@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.errors import BadInput
-from orchestrator.terminal import show
-from orchestrator.terminal.finding import find_run
-from orchestrator.terminal.takes_runs import RUN_HELP
+from orchestrator.terminal import format_output
+from orchestrator.terminal.run_lookup import find_run
+from orchestrator.terminal.run_arguments import RUN_HELP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,13 +60,13 @@ def figure(
     as it is; fonts are embedded in pdf. stdout has the files' names, stderr what is not drawn.
     """
     from traces import figures
-    from traces.runs import load
+    from traces.run_reader import load
 
     inches = _inches(width)
     folder = find_run(run)
     contents = load(folder)
     every = figures.planned(contents)
-    every += [figures.of_queue(contents, port) for port in figures.bottlenecks(contents)]
+    every += [figures.queue_panels(contents, port) for port in figures.bottlenecks(contents)]
     if not every:
         raise BadInput(str(folder), "no queue was sampled and the plan asks for no figure")
     if number is not None and not 1 <= number <= len(every):
@@ -83,7 +83,7 @@ def figure(
         for note in () if as_json else one.notes:
             print(f"figure {at}: {note}", file=sys.stderr)
     if as_json:
-        show.print_json(rows)
+        format_output.print_json(rows)
         return
     for row in rows:
         print(f"{row['figure']}  {row['title']}" if listed else row["file"])

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from orchestrator.errors import BadInput
 from orchestrator.recording import Recording
-from traces import arrow
-from traces.metrics.latencies import LatencyTable
+from traces import arrow_arrays
+from traces.metrics.latency_histograms import LatencyTable
 
 NUMBERS = ("until_ps", "low_ps", "high_ps", "frames")
 
@@ -34,16 +34,16 @@ def write_latency(path: str | os.PathLike[str], recording: Recording) -> None:
         for name, values in zip(NUMBERS, (*rows, bins[marks, places]), strict=True):
             found[name].append(values)
     columns = {name: np.concatenate([[], *parts]).astype(np.int64) for name, parts in found.items()}
-    encoded = arrow.words(entries)
-    table = pa.table({"entry": encoded, **{n: arrow.numbers(v) for n, v in columns.items()}})
+    encoded = arrow_arrays.dictionary_texts(entries)
+    table = pa.table({"entry": encoded, **{n: arrow_arrays.numbers(v) for n, v in columns.items()}})
     pq.write_table(table, path, compression="zstd")
 
 
 def read_latency(path: str | os.PathLike[str]) -> LatencyTable:
     """The histograms in a file that `write_latency` wrote. Raises BadInput."""
     try:
-        table = arrow.table_of(path)
-        until, low, high, frames = (arrow.to_numpy(table[name]) for name in NUMBERS)
+        table = arrow_arrays.read_parquet(path)
+        until, low, high, frames = (arrow_arrays.to_numpy(table[name]) for name in NUMBERS)
         entries = np.array(table["entry"].to_pylist(), dtype=object)
         if any(values.dtype != np.int64 for values in (until, low, high, frames)):
             raise KeyError("of another type")

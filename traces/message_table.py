@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from orchestrator.errors import BadInput
 from orchestrator.recording import MessageTable
-from traces import arrow
+from traces import arrow_arrays
 
 NUMBERS = ("size", "start_ps", "done_ps", "ideal_ps")
 OF_COLLECTIVES = ("round", "step")
@@ -30,14 +30,14 @@ def write_messages(path: str | os.PathLike[str], table: MessageTable) -> None:
     columns = {
         **{
             name: pa.DictionaryArray.from_arrays(
-                arrow.numbers(table.flow.astype(np.int32)), arrow.texts(texts)
+                arrow_arrays.numbers(table.flow.astype(np.int32)), arrow_arrays.texts(texts)
             )
             for name, texts in names.items()
         },
-        "size": arrow.numbers(table.size),
+        "size": arrow_arrays.numbers(table.size),
         "start_ps": _or_null(table.start_ps),
         "done_ps": _or_null(table.done_ps),
-        "ideal_ps": arrow.numbers(table.ideal_ps),
+        "ideal_ps": arrow_arrays.numbers(table.ideal_ps),
     }
     if table.round is not None and table.step is not None and (table.round >= 0).any():
         columns |= {"round": _or_null(table.round), "step": _or_null(table.step)}
@@ -46,16 +46,16 @@ def write_messages(path: str | os.PathLike[str], table: MessageTable) -> None:
 
 
 def _or_null(numbers: np.ndarray) -> pa.Array:
-    return arrow.numbers(numbers, numbers < 0)
+    return arrow_arrays.numbers(numbers, numbers < 0)
 
 
 def read_messages(path: str | os.PathLike[str]) -> MessageTable:
     """The messages in a file that `write_messages` wrote. Raises BadInput."""
     name = os.fspath(path)
     try:
-        table = arrow.table_of(path)
+        table = arrow_arrays.read_parquet(path)
         kept = [*NUMBERS, *(key for key in OF_COLLECTIVES if key in table.column_names)]
-        numbers = {key: arrow.to_numpy(table[key].fill_null(-1)) for key in kept}
+        numbers = {key: arrow_arrays.to_numpy(table[key].fill_null(-1)) for key in kept}
         ends = list(zip(table["flow"].to_pylist(), table["entry"].to_pylist(), strict=True))
     except (OSError, pa.ArrowException, KeyError) as error:
         raise BadInput(name, f"cannot be read as messages that tailback wrote ({error})") from error

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.engine.frames.pfc import quanta_of
+from orchestrator.engine.frames.pfc_frame import quanta_of
 from orchestrator.engine.records import PAUSE, PFC
-from orchestrator.engine.stepping import quanta_time
+from orchestrator.engine.node_api import quanta_time
 from orchestrator.errors import BadInput
-from traces import planview
-from traces.metrics.table import Table
-from traces.oracle.capture_files import CapturedPort, read_ports
-from traces.oracle.frame_streams import INCOMING, CapturedFrames, Place, frame_stream
+from traces import resolved_plan
+from traces.metrics.sample_table import Table
+from traces.oracle.port_captures import CapturedPort, read_ports
+from traces.oracle.captured_streams import CapturedFrames, frame_stream, INCOMING, StreamSource
 
 AGREE = 0.01
 """Relative difference of two measurements that agree, as of a capture and its run's own metrics."""
@@ -46,7 +46,7 @@ def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]
     if not paths:
         return []
     try:
-        plan = planview.checked(plan_text)
+        plan = resolved_plan.checked(plan_text)
         found = read_ports(paths, plan)
     except BadInput as error:  # of a plan or of files that this version does not read any more
         return [PausedPort("captures", 0, 0.0, 0.0, str(error).splitlines()[0])]
@@ -56,7 +56,7 @@ def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]
         seen = found.ports.get(way.sender.entity)
         if seen is None:
             continue
-        place = Place(seen.path, seen.interface, INCOMING, seen.port, seen.port)
+        place = StreamSource(seen.path, seen.interface, INCOMING, seen.port, seen.port)
         rate = plan.links[way.link].rate
         lanes = plan.lanes()
         for lane in lanes:
@@ -74,7 +74,7 @@ def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]
 
 
 def _held(
-    place: Place, epoch_ns: int, duration_ps: int, rate: int, priorities: tuple[int, ...]
+    place: StreamSource, epoch_ns: int, duration_ps: int, rate: int, priorities: tuple[int, ...]
 ) -> tuple[int, int]:
     """Pause frames that came in for some priorities, and the time (ps) that they held the port."""
     count = held = 0

@@ -24,7 +24,7 @@ _plans: WeakValueDictionary[Path, Plan] = WeakValueDictionary()
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
     """compare, report, figure, analyze, replay, pack, verify."""
-    from traces.commands import register
+    from traces.trace_commands import register
 
     register(app)
 
@@ -44,7 +44,7 @@ def tailback_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, 
     """The oracle's word on external nodes."""
     if not recording.facing:
         return {}
-    from traces.oracle.devices import judge_devices
+    from traces.oracle.dut_conformance import judge_devices
 
     return judge_devices(resolved, recording)
 
@@ -72,7 +72,7 @@ def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
 @hookimpl
 def tailback_samples(folder: Path) -> tuple[np.ndarray, Sequence[Column], np.ndarray]:
     """Samples from samples.parquet."""
-    from traces.lookup import samples
+    from traces.run_queries import samples
 
     return samples(folder)
 
@@ -80,7 +80,7 @@ def tailback_samples(folder: Path) -> tuple[np.ndarray, Sequence[Column], np.nda
 @hookimpl
 def tailback_frames(folder: Path, time_ps: int, most: int) -> Iterable[FrameSeen]:
     """Frames from the captures."""
-    from traces.lookup import epoch_of, frames_near
+    from traces.run_queries import epoch_of, frames_near
 
     return frames_near(folder, time_ps, most, epoch_of(folder))
 
@@ -88,16 +88,16 @@ def tailback_frames(folder: Path, time_ps: int, most: int) -> Iterable[FrameSeen
 @hookimpl
 def tailback_frame_words(octets: np.ndarray, length: int) -> tuple[str, str]:
     """Descriptions of frame types that tailback decodes."""
-    from traces.lookup import words
+    from traces.run_queries import frame_text
 
-    return words(octets, length)
+    return frame_text(octets, length)
 
 
 @hookimpl
 def tailback_report(folder: Path) -> None:
     """report.html."""
     from traces.report import report
-    from traces.runs import load
+    from traces.run_reader import load
 
     text = report(load(folder, _written.get(folder), _plans.get(folder)))
     (folder / "report.html").write_text(text, encoding="utf-8", newline="\n")
@@ -108,10 +108,10 @@ def tailback_map(folder: Path) -> None:
     """map.svg and map.png."""
     import json
 
-    from traces.figures.map import drawn
-    from traces.figures.style import png, svg
+    from traces.figures.search_map import draw_search_map
+    from traces.figures.figure_style import png, svg
 
-    figure = drawn(json.loads((folder / "explain.json").read_text(encoding="utf-8")))
+    figure = draw_search_map(json.loads((folder / "explain.json").read_text(encoding="utf-8")))
     (folder / "map.svg").write_text(svg(figure), encoding="utf-8", newline="\n")
     (folder / "map.png").write_bytes(png(figure))
 
@@ -119,11 +119,11 @@ def tailback_map(folder: Path) -> None:
 @hookimpl
 def tailback_sweep(folder: Path) -> None:
     """report.html, and each of its figures as SVG and PNG."""
-    from traces.figures.style import png, svg
+    from traces.figures.figure_style import png, svg
     from traces.sweep_report import figures, report
-    from traces.swept import Swept
+    from traces.sweep_results import SweepResults
 
-    swept = Swept(folder)
+    swept = SweepResults(folder)
     drawn = figures(swept)
     for name, figure, _ in drawn:
         (folder / f"{name}.svg").write_text(svg(figure), encoding="utf-8", newline="\n")

@@ -10,13 +10,48 @@ from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from orchestrator.run.frozen_expectations import frozen_notes as frozen_sentences
+from traces import figures, html_page, report_files
+from traces.fidelity_text import sentences
+from traces.result_schema import Expectation
+from traces.run_reader import Run
+from orchestrator.engine.frames.frame_layout import MAC_CONTROL_TYPE
+from orchestrator.recording import PortCapture
+from traces.metrics.sample_table import Table
 
-from orchestrator.run.frozen import sentences as frozen_sentences
-from traces import figures, files, page
-from traces.fidelity_words import sentences
-from traces.results import Expectation
-from traces.runs import Run
-from traces.unpaused import has_no_pauses
+# Proof that a run has no pauses, so that its captures need not be read again.
+#
+# What reads them takes longer to import than a small report to write.
+
+TYPES_AT = (12, 16, 20)
+"""Offsets of a frame's type: without a tag, behind one, behind two."""
+
+
+def has_no_pauses(run: Run) -> bool:
+    """True where nothing was captured; of a run that was just made also where nothing that was can
+    be a PAUSE or a PFC frame, and no port has counted any time that one held it."""
+    if run.folder is None or not any((run.folder / "captures").glob("*.pcapng")):
+        return True
+    if run.captures is None:
+        return False
+    return not any(map(_may_hold_pause, run.captures)) and not _has_counted_pauses(run.table)
+
+
+def _may_hold_pause(capture: PortCapture) -> bool:
+    """True if any frame is a MAC control frame."""
+    high, low = divmod(MAC_CONTROL_TYPE, 256)
+    octets = capture.octets
+    places = [place for place in TYPES_AT if place + 2 <= octets.shape[1]]
+    found = [(octets[:, at] == high) & (octets[:, at + 1] == low) for at in places]
+    return any(bool(some.any()) for some in found)
+
+
+def _has_counted_pauses(table: Table) -> bool:
+    """True if any port counted paused time."""
+    return any(
+        bool(table.column(one, "paused_ps")[-1:].any()) for one in table.entities("paused_ps")
+    )
+
 
 MARKS = {
     "met": "✓",
@@ -51,11 +86,11 @@ def report(run: Run, place: str = "") -> str:
         _pauses(run),
         *_metrics(run),
         _events(run),
-        files.section(run, place),
-        page.folded("Plan, every default written out", f"<pre>{escape(run.plan_text)}</pre>"),
-        page.folded("Manifest", page.tree(run.manifest)),
+        report_files.section(run, place),
+        html_page.collapsible("Plan, every default written out", f"<pre>{escape(run.plan_text)}</pre>"),
+        html_page.collapsible("Manifest", html_page.tree(run.manifest)),
     ]
-    return page.document(f"{result.plan}, {result.target}: {result.verdict}", body)
+    return html_page.document(f"{result.plan}, {result.target}: {result.verdict}", body)
 
 
 def write_report(run: Run, target: Path) -> None:
@@ -89,7 +124,7 @@ def _planned(run: Run) -> list[str]:
         for panel in one.tables:
             heads, rows = figures.rows_of(panel)
             body += f"<p>{escape(panel.title)} {escape(figures.caption(panel))}</p>"
-            body += page.table(heads, rows)
+            body += html_page.table(heads, rows)
         texts = (one.caption, one.called, *one.notes)
         said = "".join(f"<br>{escape(text)}" for text in texts if text)
         shown.append(
@@ -117,7 +152,7 @@ def _figures(run: Run) -> list[str]:
             "path; quantiles of eight groups by size. Incomplete messages are left out."
             "</figcaption></figure>"
         )
-    if figures.shown(run):
+    if figures.columns_with_values(run):
         label = "State of the algorithms over time"
         drawn.append(
             f'<figure><div class="plot">{figures.inline(figures.state_figure(run), label)}'
@@ -132,21 +167,21 @@ def _verdict(run: Run) -> str:
     head = f"<h2>Verdict: {judgement(result.verdict)}</h2>" + _frozen(run)
     if not result.expectations:
         return head + "<p>The plan expects nothing, so there was nothing to judge.</p>"
-    rows: list[list[page.Cell]] = [
+    rows: list[list[html_page.Cell]] = [
         [
-            page.Raw(judgement(one.judgement)),
+            html_page.Raw(judgement(one.judgement)),
             one.metric,
             one.of,
             one.phase,
-            page.Number(one.value, one.unit),
-            page.Number(one.uncertainty, one.unit) if one.uncertainty else "",
-            page.band(one.min, one.max, one.unit),
+            html_page.Number(one.value, one.unit),
+            html_page.Number(one.uncertainty, one.unit) if one.uncertainty else "",
+            html_page.band(one.min, one.max, one.unit),
             " · ".join(text for text in (one.source, one.note) if text),
         ]
         for one in _missed_first(result.expectations)
     ]
     columns = ("", "metric", "of", "phase", "value", "±", "expected", "source")
-    return head + page.table(columns, rows)
+    return head + html_page.table(columns, rows)
 
 
 def _frozen(run: Run) -> str:
@@ -172,8 +207,8 @@ def _fidelity(run: Run) -> str:
     text += "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(fidelity))
     numbers = {key: value for key, value in fidelity.items() if key not in ("verdict", "reasons")}
     if numbers:
-        text += page.folded("Every number and its bounds", page.tree(numbers))
-    return text + "<h3>Performance</h3>" + page.tree(run.result.performance)
+        text += html_page.collapsible("Every number and its bounds", html_page.tree(numbers))
+    return text + "<h3>Performance</h3>" + html_page.tree(run.result.performance)
 
 
 def _pauses(run: Run) -> str:
@@ -182,12 +217,12 @@ def _pauses(run: Run) -> str:
         return ""
     from traces.pause_agreement import paused_ports
 
-    rows: list[list[page.Cell]] = [
+    rows: list[list[html_page.Cell]] = [
         [
             one.entity,
             str(one.frames),
-            page.Number(one.capture_s, "s"),
-            page.Number(one.counter_s, "s"),
+            html_page.Number(one.capture_s, "s"),
+            html_page.Number(one.counter_s, "s"),
             one.note or "they agree",
         ]
         for one in paused_ports(run.folder, run.plan_text, run.table)
@@ -195,7 +230,7 @@ def _pauses(run: Run) -> str:
     if not rows:
         return ""
     columns = ("sender", "frames captured", "held, by capture", "held, by counter", "")
-    return "<h2>Pauses, by two measurements</h2>" + page.table(columns, rows)
+    return "<h2>Pauses, by two measurements</h2>" + html_page.table(columns, rows)
 
 
 def _metrics(run: Run) -> list[str]:
@@ -207,17 +242,17 @@ def _metrics(run: Run) -> list[str]:
         for entity, found in entities.items():
             kinds.setdefault(tuple(sorted(found)), {})[entity] = found
         for names, members in kinds.items():
-            rows: list[list[page.Cell]] = [
-                [entity, *(page.Number(found[n], run.result.units.get(n, "")) for n in names)]
+            rows: list[list[html_page.Cell]] = [
+                [entity, *(html_page.Number(found[n], run.result.units.get(n, "")) for n in names)]
                 for entity, found in islice(members.items(), MOST_ROWS)
             ]
-            tables.append(page.table(("of", *names), rows))
+            tables.append(html_page.table(("of", *names), rows))
             if (rest := len(members) - len(rows)) > 0:
                 tables.append(f"<p>… and {rest} more, in result.json.</p>")
         span = run.phases.get(phase)
         when = f" ({span[0] / 1e12:g} s to {span[1] / 1e12:g} s)" if span else ""
         parts.append(
-            page.folded(
+            html_page.collapsible(
                 f"{phase}{when}", "".join(tables), opened=phase in run.phases or not run.phases
             )
         )
@@ -227,14 +262,14 @@ def _metrics(run: Run) -> list[str]:
 def _events(run: Run) -> str:
     if not run.events:
         return ""
-    rows: list[list[page.Cell]] = [
+    rows: list[list[html_page.Cell]] = [
         [
-            page.Raw(f"{event.time_ps / 1e12:.6f} s"),
+            html_page.Raw(f"{event.time_ps / 1e12:.6f} s"),
             event.kind,
             event.entity,
-            page.short(event.detail),
+            html_page.short(event.detail),
         ]
         for event in run.events
     ]
-    table = page.table(("time", "event", "of", "detail"), rows)
-    return page.folded(f"Events ({len(rows)})", table)
+    table = html_page.table(("time", "event", "of", "detail"), rows)
+    return html_page.collapsible(f"Events ({len(rows)})", table)

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orchestrator.errors import BadInput
-from orchestrator.plan.mistakes import near
+from orchestrator.plan.input_problems import near
 from orchestrator.recording import Column, Recording
-from traces import arrow
+from traces import arrow_arrays
 
 MOST = 2**29
 """Values of a file that are read: 8 GB. A few octets of parquet can say that there are more."""
@@ -82,7 +82,7 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
             batch["value"][:] = recording.values[:, some].T
             for name, (index, _) in codes.items():
                 batch[name][:] = index[some, None]
-            arrays: dict[str, Any] = {n: arrow.numbers(a.reshape(-1)) for n, a in batch.items()}
+            arrays: dict[str, Any] = {n: arrow_arrays.numbers(a.reshape(-1)) for n, a in batch.items()}
             for name, (_, texts) in codes.items():
                 arrays[name] = pa.DictionaryArray.from_arrays(arrays[name], texts)
             writer.write_table(pa.table([arrays[name] for name in schema.names], schema=schema))
@@ -104,7 +104,7 @@ def _encoded(texts: Sequence[str]) -> tuple[np.ndarray, pa.Array]:
     """int32 index of each text among the distinct ones, and these in order of appearance."""
     known: dict[str, int] = {}
     index = [known.setdefault(text, len(known)) for text in texts]
-    return np.array(index, np.int32), arrow.texts(known)
+    return np.array(index, np.int32), arrow_arrays.texts(known)
 
 
 def read_samples(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[Column], np.ndarray]:
@@ -128,13 +128,13 @@ def read_samples(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[Column]
     shape = (len(columns), rows)
     if table.num_rows != rows * len(columns) or any(column.null_count for column in table.columns):
         raise BadInput(name, f"has {table.num_rows} rows, not {len(columns)} series of {rows}")
-    times = arrow.to_numpy(table["time_ps"]).reshape(shape)
+    times = arrow_arrays.to_numpy(table["time_ps"]).reshape(shape)
     if (times != times[:1]).any():
         raise BadInput(name, "its series were not sampled at the same times")
     return (
         times[0].copy() if columns else np.zeros(rows, np.int64),
         columns,
-        arrow.to_numpy(table["value"]).reshape(shape).T,
+        arrow_arrays.to_numpy(table["value"]).reshape(shape).T,
     )
 
 

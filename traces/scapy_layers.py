@@ -31,16 +31,16 @@ from scapy.layers.inet import UDP
 from scapy.layers.l2 import CookedLinux, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw, bind_layers
 
-from orchestrator.engine.frames.core import ACK_FRAME, DATA_FRAME, SACK_FRAME
-from orchestrator.engine.frames.frametype import FrameType
-from orchestrator.engine.frames.layout import (
+from orchestrator.engine.frames.core_frame_types import ACK_FRAME, DATA_FRAME, SACK_FRAME
+from orchestrator.engine.frames.frame_type import FrameType
+from orchestrator.engine.frames.frame_layout import (
     ACK_PORT,
     CNM_TYPE,
     PAYLOAD,
     SACK_VERSION,
     UDP_PORT,
 )
-from orchestrator.engine.frames.stamps import MOST_STAMPS, STAMP_OCTETS
+from orchestrator.engine.frames.telemetry_header import MOST_STAMPS, STAMP_OCTETS
 
 CN_TAG_TYPE = 0x22E9
 

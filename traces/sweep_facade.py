@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.terminal.finding import BASE
+from orchestrator.terminal.run_lookup import BASE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from orchestrator.plan.plan import Plan
     from orchestrator.progress import Progress
-    from traces.swept import Swept
+    from traces.sweep_results import SweepResults
 
 
 class Sweep:
@@ -27,8 +27,8 @@ class Sweep:
         """Folder of the sweep: points/, places.parquet, sweep.json, report.html."""
 
     def __repr__(self) -> str:
-        told = self.result
-        return f"<Sweep of {told['plan']}: {told['places']} places, {self.folder}>"
+        texts_of_seeds = self.result
+        return f"<Sweep of {texts_of_seeds['plan']}: {texts_of_seeds['places']} places, {self.folder}>"
 
     @property
     def result(self) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class Sweep:
         """A row for each point: its axes, place, seed, verdict and metrics."""
         from pyarrow import parquet
 
-        from orchestrator.points.dataset import POINTS
+        from orchestrator.batch.parquet_dataset import POINTS
 
         return parquet.read_table(self.folder / POINTS)
 
@@ -47,33 +47,33 @@ class Sweep:
         """A row for each place: of each metric the mean over seeds, and `±` half its interval."""
         from pyarrow import parquet
 
-        from orchestrator.points.dataset import PLACES
+        from orchestrator.batch.parquet_dataset import PARAMETER_POINTS
 
-        return parquet.read_table(self.folder / PLACES)
+        return parquet.read_table(self.folder / PARAMETER_POINTS)
 
     def map(self, metric: str | None = None) -> Figure:
         """A metric over the plane of the first two axes; without one the first that is drawn."""
-        from traces.figures.boundary import maps
+        from traces.figures.sweep_maps import maps
 
         return maps(self._swept, self._column(metric))
 
     def curves(self, metric: str | None = None) -> Figure:
         """A metric along the first axis, a curve for each value of the second."""
-        from traces.figures.families import families
+        from traces.figures.sweep_curves import sweep_curves
 
-        return families(self._swept, self._column(metric))
+        return sweep_curves(self._swept, self._column(metric))
 
     def _column(self, metric: str | None) -> str:
-        from orchestrator.points.columns import column_of
+        from orchestrator.batch.metric_columns import column_of
 
         units = list(self.result["units"])
         return column_of(metric or self.result["draw"][0], units, "metric")
 
     @cached_property
-    def _swept(self) -> Swept:
-        from traces.swept import Swept
+    def _swept(self) -> SweepResults:
+        from traces.sweep_results import SweepResults
 
-        return Swept(self.folder)
+        return SweepResults(self.folder)
 
 
 def sweep(
@@ -112,30 +112,30 @@ def sweep(
     from contextlib import nullcontext
 
     from orchestrator.plan.plan import Plan
-    from orchestrator.points.carry import store_in
-    from orchestrator.points.journal import watched
-    from orchestrator.points.sweep import Sweep as Planned
-    from orchestrator.points.sweep import Wishes
-    from orchestrator.points.sweeping import Running, keep
+    from orchestrator.batch.batch_executor import open_result_store
+    from orchestrator.batch.sweep_journal import journaled
+    from orchestrator.batch.sweep_design import Sweep as Planned
+    from orchestrator.batch.sweep_design import SweepOptions
+    from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
     from orchestrator.progress import silent
-    from orchestrator.terminal.loading import load_plan
+    from orchestrator.terminal.plan_loading import load_plan
     from orchestrator.terminal.progress_view import shown
-    from orchestrator.testbed.machines import Machines
+    from orchestrator.testbed.sweep_executors import SweepMachines
 
     chosen = plan if isinstance(plan, Plan) else load_plan(os.fspath(plan), [])
     texts = [f"{k}={_range(v)}" for k, v in over.items()] if isinstance(over, Mapping) else over
-    told = None if seeds is None else str(seeds)
-    machines = Machines(target, pace, _path(testbed), controller, _path(keys), controller_key)
-    asked = texts, told, design, points, metrics, draw, edge, narrow
-    wishes = Wishes(*asked, machines.chosen, machines.how)
+    texts_of_seeds = None if seeds is None else str(seeds)
+    machines = SweepMachines(target, pace, _path(testbed), controller, _path(keys), controller_key)
+    asked = texts, texts_of_seeds, design, points, metrics, draw, edge, narrow
+    wishes = SweepOptions(*asked, machines.chosen, machines.how)
     executor, workers = machines.executor(jobs, scheduler)
     tell = nullcontext(progress if callable(progress) else silent)
     planned = Planned.of(chosen, wishes)
-    with watched(planned) as (onlooker, finished):
+    with journaled(planned) as (onlooker, finished):
         with shown() if progress is True else tell as news:
-            running = Running(planned, store_in(Path(out)), workers, news, onlooker)
+            running = SweepRun(planned, open_result_store(Path(out)), workers, news, onlooker)
             running.run(executor)
-        folder = keep(running, Path(out))[1]
+        folder = write_sweep_folder(running, Path(out))[1]
         finished(folder)
     return Sweep(folder)
 

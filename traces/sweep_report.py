@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 from html import escape
-
 from matplotlib.figure import Figure
+from orchestrator.batch.parquet_dataset import HALF, PARAMETER_POINTS
+from orchestrator.terminal.format_output import quantity
+from traces import html_page
+from traces.figures.sweep_maps import maps
+from traces.figures.sweep_curves import sweep_curves
+from traces.figures.figure_style import inline
+from traces.sweep_results import SweepResults
+from collections.abc import Mapping
+import numpy as np
+from traces.figures.figure_style import INK, SERIES, styled
 
-from orchestrator.points.dataset import HALF, PLACES
-from orchestrator.terminal.show import quantity
-from traces import page
-from traces.figures.boundary import maps
-from traces.figures.effects import effects
-from traces.figures.families import families
-from traces.figures.style import inline
-from traces.swept import Swept
+WIDTH, ROW, FOOT = 6.5, 0.55, 1.1
+HIGH = 0.38
+
+
+def sobol_bars(metric: str, indices: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Bars of indices, `indices`: parameter -> `first`, `total` and half the interval of each."""
+    at = np.arange(len(indices))
+    with styled():
+        figure = Figure(figsize=(WIDTH, FOOT + ROW * len(indices)), layout="constrained")
+        panel = figure.subplots()
+        for number, (name, label) in enumerate((("first", "alone"), ("total", "in all"))):
+            panel.barh(
+                at + (number - 0.5) * HIGH,
+                [of[name] for of in indices.values()],
+                HIGH,
+                xerr=[of[f"{name} ±"] for of in indices.values()],
+                color=SERIES[number],
+                ecolor=INK,
+                capsize=2,
+                label=label,
+            )
+        panel.set_yticks(at, list(indices))
+        panel.invert_yaxis()
+        panel.axvline(0, color=INK, lw=0.8)
+        panel.set_xlabel(f"share of the variance of {metric}", parse_math=False)
+        panel.legend(loc="lower right", fontsize=7.5)
+    return figure
+
 
 MOST_ROWS = 300
 """Places in the page's table; the rest is in places.parquet."""
@@ -28,21 +57,21 @@ polars.read_parquet("points/*.parquet")
 duckdb.sql("select * from 'points/*.parquet'")"""
 
 
-def figures(swept: Swept) -> list[tuple[str, Figure, str]]:
+def figures(swept: SweepResults) -> list[tuple[str, Figure, str]]:
     """(file name, figure, what it shows) of everything that is drawn."""
     found = []
     for number, metric in enumerate(swept.result["draw"][:MOST_DRAWN]):
-        if len(swept.ways) > 1 and swept.halved != 1:
+        if len(swept.sweep_axes) > 1 and swept.halved != 1:
             found.append((f"map-{number}", maps(swept, metric), _map_words(swept, metric)))
         if swept.is_grid or swept.halved == 1:
             text = f"{metric}: mean over seeds, and the 95 % interval of that mean."
-            found.append((f"curves-{number}", families(swept, metric), text))
-        if (told := swept.result.get("effects", {}).get(metric)) is not None:
-            found.append((f"effects-{number}", effects(metric, told), EFFECTS))
+            found.append((f"curves-{number}", sweep_curves(swept, metric), text))
+        if (indices := swept.result.get("effects", {}).get(metric)) is not None:
+            found.append((f"effects-{number}", sobol_bars(metric, indices), EFFECTS))
     return found
 
 
-def report(swept: Swept, drawn: list[tuple[str, Figure, str]]) -> str:
+def report(swept: SweepResults, drawn: list[tuple[str, Figure, str]]) -> str:
     """The page as HTML."""
     result = swept.result
     title = str(result["title"] or result["plan"])
@@ -60,17 +89,17 @@ def report(swept: Swept, drawn: list[tuple[str, Figure, str]]) -> str:
         ),
         _between(swept),
         "<h2>Places</h2>",
-        _places(swept),
+        _point_table(swept),
         _refused(swept),
-        page.folded("How the tables are read", f"<pre>{escape(READ)}</pre>"),
-        page.folded("Plan, every default written out", _file(swept, "plan.toml")),
-        page.folded("Manifest", _file(swept, "manifest.json")),
+        html_page.collapsible("How the tables are read", f"<pre>{escape(READ)}</pre>"),
+        html_page.collapsible("Plan, every default written out", _file(swept, "plan.toml")),
+        html_page.collapsible("Manifest", _file(swept, "manifest.json")),
     ]
-    return page.document(f"{result['plan']}: sweep over {keys}", body)
+    return html_page.document(f"{result['plan']}: sweep over {keys}", body)
 
 
-def _map_words(swept: Swept, metric: str) -> str:
-    text = f"{metric} over {swept.ways[0].key} and {swept.ways[1].key}, mean over seeds."
+def _map_words(swept: SweepResults, metric: str) -> str:
+    text = f"{metric} over {swept.sweep_axes[0].key} and {swept.sweep_axes[1].key}, mean over seeds."
     edge = swept.result["edge"]
     if not edge or edge["metric"] != metric:
         return text
@@ -83,21 +112,21 @@ def _map_words(swept: Swept, metric: str) -> str:
     )
 
 
-def _places(swept: Swept) -> str:
+def _point_table(swept: SweepResults) -> str:
     """A table of the first places: values, seeds, what is drawn."""
     import pyarrow.parquet as pq
 
     result, drawn = swept.result, swept.result["draw"]
     keys = [axis["key"] for axis in result["axes"]]
     wanted = [*keys, "seeds", *(name + end for name in drawn for end in ("", HALF))]
-    batches = pq.ParquetFile(swept.folder / PLACES).iter_batches(MOST_ROWS, columns=wanted)
+    batches = pq.ParquetFile(swept.folder / PARAMETER_POINTS).iter_batches(MOST_ROWS, columns=wanted)
     first = next(batches, None)
     rows = [
         [
             *(_value(axis["unit"], place[axis["key"]]) for axis in result["axes"]),
             str(place["seeds"]),
             *(
-                page.Number(place[name + end], result["units"][name])
+                html_page.Number(place[name + end], result["units"][name])
                 for name in drawn
                 for end in ("", HALF)
             ),
@@ -107,40 +136,40 @@ def _places(swept: Swept) -> str:
     heads = (*keys, "seeds", *(text for name in drawn for text in (name, "±")))
     rest = result["places"] - result["refused"]["places"] - len(rows)
     more = f"<p>{rest} more are in places.parquet.</p>" if rest > 0 else ""
-    return page.table(heads, rows) + more
+    return html_page.table(heads, rows) + more
 
 
-def _between(swept: Swept) -> str:
+def _between(swept: SweepResults) -> str:
     """Position of the edge along the one parameter that is a range."""
     found = swept.result.get("between")
     if not found:
         return ""
-    rows: list[list[page.Cell]] = [
-        [page.short(one["at"]), one["from"], one["to"], "above" if one["to_above"] else "below"]
+    rows: list[list[html_page.Cell]] = [
+        [html_page.short(one["at"]), one["from"], one["to"], "above" if one["to_above"] else "below"]
         for one in found
     ]
     head = ("at", f"{found[0]['along']} from", "to", "then")
-    return "<h2>Where the answer changes</h2>" + page.table(head, rows)
+    return "<h2>Where the answer changes</h2>" + html_page.table(head, rows)
 
 
-def _value(unit: str, value: object) -> page.Cell:
-    return page.Number(value, unit) if isinstance(value, float) else str(value)
+def _value(unit: str, value: object) -> html_page.Cell:
+    return html_page.Number(value, unit) if isinstance(value, float) else str(value)
 
 
-def _refused(swept: Swept) -> str:
+def _refused(swept: SweepResults) -> str:
     refused, invalid = swept.result["refused"], swept.result.get("invalid", 0)
     said = f"<p>{invalid} points are left out: the machine distorted them.</p>" if invalid else ""
     if not refused["places"]:
         return said
-    rows: list[list[page.Cell]] = [
-        [page.short(one["values"]), one["reason"].splitlines()[-1].strip()]
+    rows: list[list[html_page.Cell]] = [
+        [html_page.short(one["values"]), one["reason"].splitlines()[-1].strip()]
         for one in refused["such_as"]
     ]
     head = f"<h2>{refused['places']} places make no plan</h2>"
-    return said + head + page.table(("at", "why"), rows)
+    return said + head + html_page.table(("at", "why"), rows)
 
 
-def _file(swept: Swept, name: str) -> str:
+def _file(swept: SweepResults, name: str) -> str:
     path = swept.folder / name
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return f"<pre>{escape(text)}</pre>"

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 @hookimpl
 def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped traffic sources and transports."""
-    from traffic.bernoulli import BERNOULLI
-    from traffic.cbr import CBR
+    from traffic.bernoulli_source import BERNOULLI
+    from traffic.cbr_source import CBR
     from traffic.collectives import ALL_REDUCE, ALL_TO_ALL
-    from traffic.credit import CREDIT
+    from traffic.credit_transport import CREDIT
     from traffic.go_back_n import GO_BACK_N
     from traffic.message_sources import BULK, INCAST, MESSAGES
-    from traffic.pareto import PARETO
-    from traffic.poisson import POISSON
+    from traffic.pareto_on_off import PARETO
+    from traffic.poisson_flows import POISSON
     from traffic.random_flows import RANDOM_FLOWS
-    from traffic.selective import SELECTIVE
-    from traffic.sockets import SOCKETS
+    from traffic.selective_repeat import SELECTIVE
+    from traffic.socket_traffic import SOCKETS
     from traffic.tcp import TCP
-    from traffic.trace import TRACE
+    from traffic.capture_replay import TRACE
 
     sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE]
     collectives = [ALL_REDUCE, ALL_TO_ALL]

@@ -12,15 +12,66 @@ up, once all children's are there, and the result down.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
 import numpy as np
 from pydantic import Field
-
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.capability import Capability
 from orchestrator.engine.workload import ApplicationMessages, Connections, Waiting
-from orchestrator.plan.params import Duration, Params, Sender, Size
-from traffic.trees import Tree
+from orchestrator.plan.algorithm_params import Duration, Params, Sender, Size
+from dataclasses import dataclass
+
+EXPECTED = 'pairing = "ring", or "tree" with both_ways = true, of at least two hosts is expected'
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Parents, children and depths by host; connections to the parent (`up`) and from it."""
+
+    root: str
+    parent: dict[str, str]
+    children: dict[str, list[str]]
+    depth: dict[str, int]
+    up: dict[str, int]
+    down: dict[str, int]
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[str, str]]) -> Tree:
+        """The tree of pairs (child, parent), followed by all of them turned round.
+
+        Raises ValueError where they are none.
+        """
+        half = len(pairs) // 2
+        upward, number = pairs[:half], {pair: place for place, pair in enumerate(pairs)}
+        parent = dict(upward)
+        roots = {above for above in parent.values() if above not in parent}
+        turned = all((above, below) in number for below, above in upward)
+        if len(pairs) != 2 * half or len(parent) != half or not turned or len(roots) != 1:
+            raise ValueError(EXPECTED)
+        (root,) = roots
+        children: dict[str, list[str]] = {name: [] for name in (root, *parent)}
+        for below, above in upward:
+            children[above].append(below)
+        depth, row = {root: 0}, [root]
+        for node in row:
+            for below in children[node]:
+                depth[below] = depth[node] + 1
+                row.append(below)
+        if len(depth) <= half:  # a circle beside the tree
+            raise ValueError(EXPECTED)
+        up = {below: number[below, above] for below, above in upward}
+        down = {below: number[above, below] for below, above in upward}
+        return cls(root, parent, children, depth, up, down)
+
+    @property
+    def height(self) -> int:
+        """Steps from the root to the farthest host."""
+        return max(self.depth.values())
+
+    @property
+    def upwards(self) -> list[str]:
+        """All but the root, the farthest first."""
+        return sorted(self.parent, key=lambda node: -self.depth[node])
+
 
 NO_GATE = -1
 NEEDS = frozenset({Capability.DEPENDENCIES})
@@ -60,7 +111,7 @@ class AllToAll(Collective):
         return sender.flows * self.count * sender.frames_of(self.size)
 
 
-def cut(size: int, pieces: int) -> np.ndarray:
+def split_sizes(size: int, pieces: int) -> np.ndarray:
     """Sizes of a vector's pieces, which differ by an octet at most. Raises ValueError."""
     if size < pieces:
         raise ValueError(f"'size' {size} is less than an octet for each of {pieces} pieces")
@@ -90,7 +141,7 @@ def _in_ring(pairs: Sequence[tuple[str, str]]) -> list[int] | None:
 def _ring(params: AllReduce, ends: Connections, order: list[int]) -> ApplicationMessages:
     """Host i's message of a step goes behind what host i - 1 sent in the step before."""
     hosts = len(order)
-    sizes = cut(params.size, hosts)
+    sizes = split_sizes(params.size, hosts)
     steps = 2 * hosts - 2
     total = np.repeat(np.arange(params.count * steps), hosts)
     host = np.tile(np.arange(hosts), params.count * steps)
@@ -113,7 +164,7 @@ def _ring(params: AllReduce, ends: Connections, order: list[int]) -> Application
 
 def _tree(params: AllReduce, ends: Connections, tree: Tree) -> ApplicationMessages:
     """Sums up to the root, the result down: of every round, piece by piece."""
-    sizes = cut(params.size, params.pieces)
+    sizes = split_sizes(params.size, params.pieces)
     rows: list[tuple[int, int, int, int, int, int]] = []
     gates: dict[tuple[str, int, int, str], int] = {}
     pauses: list[int] = []

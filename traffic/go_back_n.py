@@ -19,15 +19,15 @@ from orchestrator.algorithm import Algorithm
 from orchestrator.capability import Capability
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import CE, NEVER, record
-from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params
+from orchestrator.plan.observables import Observed
+from orchestrator.plan.algorithm_params import Duration, Params
 
 MS = 10**9
 COUNT = (1 << 32) - 1
 """Octets are counted modulo this and one."""
 MOST_WINDOW = 1 << 17
 """Segments: with 9 216 octets each they are less than half of the 2^32 that octets are counted
-modulo, so that an acknowledgement tells any number of them (`news`)."""
+modulo, so that an acknowledgement tells any number of them (`newly_acknowledged`)."""
 NEGATIVE = 1
 """`feedback` of an acknowledgement that requests the missing segments."""
 
@@ -102,7 +102,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
 
 
 @compiled
-def news(count, known):  # type: ignore[no-untyped-def]
+def newly_acknowledged(count, known):  # type: ignore[no-untyped-def]
     """Octets by which a modulo-2^32 count exceeds the `known` ones; 0 for an older count."""
     more = (count - known) & COUNT
     return 0 if more > COUNT >> 1 else more
@@ -110,8 +110,8 @@ def news(count, known):  # type: ignore[no-untyped-def]
 
 def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: an acknowledgement is back."""
-    flow.acked += news(frame.offset, flow.acked)
-    flow.marked += news(frame.delta, flow.marked)
+    flow.acked += newly_acknowledged(frame.offset, flow.acked)
+    flow.marked += newly_acknowledged(frame.delta, flow.marked)
     if frame.sequence > state.una:
         if frame.created < state.gave_up:
             state.early_timeouts += 1

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.engine.workload import ENDLESS, ApplicationMessages, Connections, Waiting
-from orchestrator.plan.params import Duration, Params, Sender, Size
+from orchestrator.plan.algorithm_params import Duration, Params, Sender, Size
 
 
 class Repeated(Params):

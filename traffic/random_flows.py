@@ -13,10 +13,10 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.node.transmitter import wire_time
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Params, Rate, Sender, Size
-from traffic.fixedpoint import slot
+from orchestrator.plan.algorithm_params import Params, Rate, Sender, Size
+from traffic.pareto_on_off import slot
 
 DRAW_BITS = 31
 
@@ -43,7 +43,7 @@ class RandomFlows(Params):
 
 
 STATE = record("left", "lfsr", "carry")
-"""`left`: octets of the flow under way; `carry`: of the slots, see `traffic.fixedpoint.slot`."""
+"""`left`: octets of the flow under way; `carry`: of the slots, see `traffic.pareto_on_off.slot`."""
 
 
 @compiled

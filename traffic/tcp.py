@@ -15,7 +15,7 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.capability import Capability
-from orchestrator.plan.params import Duration, Params
+from orchestrator.plan.algorithm_params import Duration, Params
 from traffic.tcp_receiver import arrived
 from traffic.tcp_sender import WINDOW, acknowledged, send
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER
-from traffic.cubic import cubic_acked, cubic_begin
+from traffic.cubic_window import cubic_acked, cubic_begin
 
 WINDOW = 2048
 """Segments that can be under way: the size of the scoreboards."""
@@ -141,7 +141,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
 
 
 @compiled
-def measure(state, round_trip):  # type: ignore[no-untyped-def]
+def update_round_trip(state, round_trip):  # type: ignore[no-untyped-def]
     """RFC 6298: a round trip was measured (ps)."""
     if state.srtt == 0:
         state.srtt = round_trip
@@ -153,7 +153,7 @@ def measure(state, round_trip):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def forget(state, until):  # type: ignore[no-untyped-def]
+def clear_scoreboards(state, until):  # type: ignore[no-untyped-def]
     """Segments before `until` are acknowledged: clear what the scoreboards hold of them."""
     for segment in range(state.una, until):
         place = segment % WINDOW
@@ -221,10 +221,10 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     looked_at = state.highest - REORDERED
     acked = min(max(min(frame.sequence, state.nxt) - state.una, 0), WINDOW)
     if acked > 0:
-        measure(state, max(now - frame.created, 1))
+        update_round_trip(state, max(now - frame.created, 1))
         state.backoff = 0
         state.duplicates = 0
-        forget(state, state.una + acked)
+        clear_scoreboards(state, state.una + acked)
         arm(state, params, now)
     if frame.delta > frame.offset:
         mark_block(state, frame.offset, frame.delta)

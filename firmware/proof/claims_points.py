@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from firmware.proof.bench import Bench
-from firmware.proof.btor import System
-from firmware.proof.claims import Find, Question, claim, narrow, wide
+from firmware.proof.symbolic_bench import SymbolicBench
+from firmware.proof.btor2 import System
+from firmware.proof.module_claims import Find, narrow, Question, register_claim, wide
 from firmware.proof.claims_qcn import BY_CUTS, WORD
-from firmware.proof.cuts import Draws, Quantises, Spreads
-from firmware.proof.equal import Computed, kernel_of
-from firmware.proof.solver import z3
-from firmware.proof.terms import Term, Terms
+from firmware.proof.cutpoints import Draws, Quantises, Spreads
+from firmware.proof.kernel_bitvectors import kernel_of, KernelVectors
+from firmware.proof.z3_solver import z3
+from firmware.proof.term_graph import Term, Terms
 from plugins.qcn_cp import SAMPLE_BASE, SAMPLE_INTERVALS
 
 STILL = {"rst": 0, "clear": 0}
@@ -30,7 +30,7 @@ QUANTISED, SPREAD, SET = 20, 40, 2
 """Clocks to the feedback of a sample; from there to its interval, with jitter and without."""
 
 
-@claim(
+@register_claim(
     "qcn_cp",
     "a frame counts, and a sample takes its feedback, its message and its next interval, as by "
     "qcn-cp's kernel; until then no event is taken",
@@ -61,7 +61,7 @@ def qcn_cp(system: System, find: Find) -> Iterator[Question]:
 
 def _cleared(system: System, name: str) -> Question:
     z = z3()
-    bench = Bench(system, name).start()
+    bench = SymbolicBench(system, name).start()
     intervals, seed = system.free("intervals", ""), system.free("seed", "")
     bench.clock(**{"rst": 0, "clear": 0, name: 1}, intervals=intervals, seed=seed)
     fresh = z.If(seed == 0, z.BitVecVal(1, 32), seed) if name == "clear" else 1
@@ -72,9 +72,9 @@ def _cleared(system: System, name: str) -> Question:
     return Question(f"a {'reset' if name == 'rst' else name}", bench)
 
 
-def _begin(system: System, mark: str, cuts: list[Any]) -> Bench:
+def _begin(system: System, mark: str, cuts: list[Any]) -> SymbolicBench:
     """Assumptions between two events: no sample in progress, remaining count not negative."""
-    bench = Bench(system, mark, cuts=cuts)
+    bench = SymbolicBench(system, mark, cuts=cuts)
     bench.start(**{name.replace(".", "__"): value for name, value in IDLE.items()})
     z, left = z3(), bench.now["sampler.from"]
     first = wide(narrow(system.free("intervals", ""), 30), 33)
@@ -87,7 +87,7 @@ def _fields(system: System) -> dict[str, Any]:
     return {name: system.free(name, "") for name in names}
 
 
-def _put(bench: Bench, departs: int, sampling: int) -> dict[str, Any]:
+def _event_clock(bench: SymbolicBench, departs: int, sampling: int) -> dict[str, Any]:
     """The clock of an event."""
     names = ("event_length", "event_queue", "event_capacity")
     event = {name: bench.system.free(name, "") for name in names}
@@ -97,8 +97,8 @@ def _put(bench: Bench, departs: int, sampling: int) -> dict[str, Any]:
 
 
 def _kernel(
-    find: Find, bench: Bench, event: dict[str, Any], departs: int, sampling: int, jitter: int
-) -> Computed:
+    find: Find, bench: SymbolicBench, event: dict[str, Any], departs: int, sampling: int, jitter: int
+) -> KernelVectors:
     z, fields, begin = z3(), _fields(bench.system), bench.begin
     started = begin["sampler.started"] == 1
     left = z.If(started, wide(begin["sampler.from"]), z.BitVecVal(0, 64))
@@ -142,13 +142,13 @@ def _kernel(
     return kernel_of(algorithm, name, given, wanted, intervals, "params.sample_base", by_name=True)
 
 
-def _takes_one(kernel: Computed) -> Any:
+def _takes_sample(kernel: KernelVectors) -> Any:
     """Condition that the kernel takes a sample: it then overwrites the mark, with
     `params.searches`."""
     return kernel.values["message.mark"] == 0
 
 
-def _state(bench: Bench, kernel: Computed) -> None:
+def _state(bench: SymbolicBench, kernel: KernelVectors) -> None:
     """Expect the kernel's state after the last clock, and no sample in progress."""
     started = narrow(kernel.values["state.started"], 1)
     count = narrow(kernel.values["state.countdown"], 33)
@@ -168,20 +168,20 @@ def _event(system: System, find: Find, departs: int, sampling: int) -> Question:
     """
     name = f"a frame that {'leaves' if departs else 'arrives'}, sampling {sampling}"
     bench = _begin(system, f"{departs}{sampling}", [])
-    event = _put(bench, departs, sampling)
+    event = _event_clock(bench, departs, sampling)
     kernel = _kernel(find, bench, event, departs, sampling, 0)
     bench.suppose("sampler.state", 0)
     _begun(bench, kernel, event["event_length"])
     bench.expect_register("message_valid", 0)
     z, set_point = z3(), _fields(system)["set_point"]
-    nobody = z.Or(_takes_one(kernel), kernel.values["result"] == 0)
-    return Question(name, bench, [set_point != 0, *kernel.facts], [nobody], kernel.definitions)
+    no_sample = z.Or(_takes_sample(kernel), kernel.values["result"] == 0)
+    return Question(name, bench, [set_point != 0, *kernel.facts], [no_sample], kernel.definitions)
 
 
-def _begun(bench: Bench, kernel: Computed, length: Any) -> None:
+def _begun(bench: SymbolicBench, kernel: KernelVectors, length: Any) -> None:
     """Expect the kernel's state after one clock, or a sample in progress where the kernel takes
     one."""
-    z, takes, values = z3(), _takes_one(kernel), kernel.values
+    z, takes, values = z3(), _takes_sample(kernel), kernel.values
     one, none = z.BitVecVal(1, 1), z.BitVecVal(0, 1)
     before = bench.begin
     first = wide(narrow(bench.system.free("intervals", ""), 30), 33)
@@ -214,11 +214,11 @@ def _sample(system: System, find: Find, departs: int, sampling: int, jitter: int
         Quantises("quantiser.", STILL),
     ]
     bench = _begin(system, f"{departs}{sampling}{jitter}", cuts)
-    event = _put(bench, departs, sampling)
+    event = _event_clock(bench, departs, sampling)
     bench.suppose("sampler.state", 1)
     bench.suppose("sampler.due", 1)
     kernel = _kernel(find, bench, event, departs, sampling, jitter)
-    z, takes = z3(), _takes_one(kernel)
+    z, takes = z3(), _takes_sample(kernel)
     values, notified = kernel.values, kernel.values["result"]
     held = {**STILL, **_fields(system), "sampling": sampling, "jitter_on": jitter}
     for place in range(QUANTISED + (SPREAD if jitter else SET) - 1):

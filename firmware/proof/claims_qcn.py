@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from firmware.proof.bench import Bench
-from firmware.proof.btor import System
-from firmware.proof.claims import Find, Question, claim, narrow, wide
-from firmware.proof.cuts import Draws, Quantises, Spreads
-from firmware.proof.equal import Computed, Prepare, function_of, kernel_of
-from firmware.proof.opaque import drawn
-from firmware.proof.opaque import spread as spread_of
-from firmware.proof.solver import z3
-from firmware.proof.terms import Term, Terms
+from firmware.proof.symbolic_bench import SymbolicBench
+from firmware.proof.btor2 import System
+from firmware.proof.module_claims import Find, narrow, Question, register_claim, wide
+from firmware.proof.cutpoints import Draws, Quantises, Spreads
+from firmware.proof.kernel_bitvectors import function_of, kernel_of, KernelVectors, Prepare
+from firmware.proof.uninterpreted_functions import lfsr_draw
+from firmware.proof.uninterpreted_functions import spread as spread_of
+from firmware.proof.z3_solver import z3
+from firmware.proof.term_graph import Term, Terms
 from orchestrator.engine.records import NEVER
-from orchestrator.engine.stepping import QUANTUM_PS, quanta_time
+from orchestrator.engine.node_api import quanta_time, QUANTUM_PS
 
 WORD = (0, (1 << 32) - 1)
 BY_CUTS = "its parts' results by their names, a lemma for each of them where it lies"
 SHORT = (0, (1 << 16) - 1)
 
 
-@claim(
+@register_claim(
     "qcn_quantiser",
     "feedback, offset and delta of a sample are those of qcn-cp's kernel",
     "all; a set point above 0",
     by=BY_CUTS,
 )
 def qcn_quantiser(system: System, find: Find) -> Iterator[Question]:
-    bench = Bench(system, cuts=[Quantises()]).start(state=0)
+    bench = SymbolicBench(system, cuts=[Quantises()]).start(state=0)
     names = ("queue_bytes", "old", "set_point", "weight")
     queue, old, point, weight = (system.free(name, "") for name in names)
     given = dict(zip(names, (queue, old, point, weight), strict=True))
@@ -41,19 +41,19 @@ def qcn_quantiser(system: System, find: Find) -> Iterator[Question]:
     bench.expect_register("state", 0)
     facts = [point != 0, *sampled.facts]
     yield Question("a sample", bench, facts, definitions=sampled.definitions)
-    bench = Bench(system).start(state=0)
+    bench = SymbolicBench(system).start(state=0)
     bench.clock(rst=0, start=0)
     bench.expect_register("state", 0)
     bench.expect_register("done", 0)
     yield Question("idleness", bench)
-    bench = Bench(system).start()
+    bench = SymbolicBench(system).start()
     bench.clock(rst=1)
     bench.expect_register("state", 0)
     bench.expect_register("done", 0)
     yield Question("a reset", bench)
 
 
-def _sampled(find: Find, queue: Any, old: Any, point: Any, weight: Any) -> Computed:
+def _sampled(find: Find, queue: Any, old: Any, point: Any, weight: Any) -> KernelVectors:
     """The kernel's result for a sample."""
     return kernel_of(
         find("congestion_point", "qcn-cp"),
@@ -80,7 +80,7 @@ def _sampled(find: Find, queue: Any, old: Any, point: Any, weight: Any) -> Compu
     )
 
 
-@claim(
+@register_claim(
     "qcn_sampler",
     "a frame counts down as in qcn-cp; below 0 a sample is due, and its interval is that of "
     "its feedback, spread by `jittered` of the next draw",
@@ -89,7 +89,7 @@ def _sampled(find: Find, queue: Any, old: Any, point: Any, weight: Any) -> Compu
 )
 def qcn_sampler(system: System, find: Find) -> Iterator[Question]:
     z = z3()
-    bench = Bench(system).start(state=0)
+    bench = SymbolicBench(system).start(state=0)
     before, length = bench.now["from"], system.free("count_length", "")
     bench.clock(rst=0, clear=0, count_valid=1, count_length=length)
     left = before - wide(length, 33)
@@ -100,7 +100,7 @@ def qcn_sampler(system: System, find: Find) -> Iterator[Question]:
     yield Question("a frame", bench)
     for spread in (0, 1):
         yield _reload(system, spread)
-    bench = Bench(system).start()
+    bench = SymbolicBench(system).start()
     intervals, seed = system.free("intervals", ""), system.free("seed", "")
     bench.clock(rst=0, clear=1, intervals=intervals, seed=seed)
     first = wide(z.Extract(29, 0, intervals), 33)
@@ -119,7 +119,7 @@ def _reload(system: System, spread: int) -> Question:
     quiet = {**still, "jitter_on": spread, "count_valid": 0}
     idle = {"jitter__state": 0, "jitter__share_of__busy": 0, "jitter__done": 0, "spread": 0}
     cuts = [Draws("source.advance.", value="source.value"), Spreads("jitter.", still)]
-    bench = Bench(system, str(spread), cuts=cuts).start(state=1, started=1, **idle)
+    bench = SymbolicBench(system, str(spread), cuts=cuts).start(state=1, started=1, **idle)
     value = bench.now["source.value"]
     for _ in range(4):
         bench.clock(**quiet, reload=0)
@@ -134,13 +134,13 @@ def _reload(system: System, spread: int) -> Question:
         bench.expect_register("from", wide(interval, 33))
         bench.expect_register("source.value", value)
         return Question("an interval", bench)
-    word = drawn(wide(value))
+    word = lfsr_draw(wide(value))
     bench.expect_register("source.value", narrow(word, 32))
     bench.expect_register("from", narrow(spread_of(wide(interval), word), 33))
     return Question("a spread interval", bench)
 
 
-def _whole(quantum: Any) -> Prepare:
+def _exact_quantum(quantum: Any) -> Prepare:
     """Facts for a quantum of a whole number of ps: QUANTUM_PS // rate is `quantum` without a
     remainder, and (rate - 1) // rate is 0."""
 
@@ -158,19 +158,19 @@ def _lasting(quanta: Any, quantum: Any) -> tuple[Any, list[Any]]:
     z = z3()
     rate = z.BitVec("rate", 64)
     lasts = function_of(
-        quanta_time, [(wide(quanta), SHORT), (rate, (125_000, 10**13))], _whole(quantum)
+        quanta_time, [(wide(quanta), SHORT), (rate, (125_000, 10**13))], _exact_quantum(quantum)
     )
     return lasts.values["result"], [rate >= 125_000, rate <= 10**13, *lasts.facts]
 
 
-@claim(
+@register_claim(
     "pause_timer",
     "a class is silent until quanta_time after the frame, and no longer; else as the host says",
     "all, 8 classes; times below 2^61 ps, a quantum of whole ps",
 )
 def pause_timer(system: System, find: Find) -> Iterator[Question]:
     z = z3()
-    bench = Bench(system).start(received=0)
+    bench = SymbolicBench(system).start(received=0)
     now, quantum = system.free("now", "0"), system.free("quantum", "")
     quanta, classes = system.free("quanta", ""), system.free("classes", "")
     later = system.free("now", "2")
@@ -192,19 +192,19 @@ def pause_timer(system: System, find: Find) -> Iterator[Question]:
     bench.expect_register("until_ps", z.Concat(*ends[::-1]))
     bench.expect_register("paused", z.Concat(*silent[::-1]))
     yield Question("a frame", bench, facts)
-    bench = Bench(system).start()
+    bench = SymbolicBench(system).start()
     held = system.free("hold", "")
     bench.clock(rst=0, hold_valid=1, hold=held)
     bench.expect_register("until_ps", z.If(held == 1, z.BitVecVal(-1, 496), z.BitVecVal(0, 496)))
     yield Question("the host's word", bench)
-    bench = Bench(system).start()
+    bench = SymbolicBench(system).start()
     bench.clock(rst=1)
     for name in ("until_ps", "paused", "received"):
         bench.expect_register(name, 0)
     yield Question("a reset", bench)
 
 
-@claim(
+@register_claim(
     "pause_control",
     "PAUSE is asked for, with which quanta, and the timer set, as by the kernels of `pause`",
     "all; times below 2^61 ps, a quantum of whole ps, quanta and quantum held for a clock before",
@@ -213,7 +213,7 @@ def pause_timer(system: System, find: Find) -> Iterator[Question]:
 def pause_control(system: System, find: Find) -> Iterator[Question]:
     for event, went_in in (("enqueue", 1), ("dequeue", 0), ("timer", None)):
         yield _pause_event(system, find, event, went_in)
-    bench = Bench(system).start()
+    bench = SymbolicBench(system).start()
     bench.clock(rst=1)
     for name in ("pause_valid", "stopped", "timer_set"):
         bench.expect_register(name, 0)
@@ -223,7 +223,7 @@ def pause_control(system: System, find: Find) -> Iterator[Question]:
 def _pause_event(system: System, find: Find, event: str, went_in: int | None) -> Question:
     z = z3()
     system.by_name = True
-    bench = Bench(system, event).start()
+    bench = SymbolicBench(system, event).start()
     quanta, quantum = system.free("quanta", ""), system.free("quantum", "")
     bench.clock(rst=0, event_valid=0, quanta=quanta, quantum=quantum, pause_ready=1, now=0)
     high, low, now = (system.free(name, "") for name in ("high", "low", "event_now"))
@@ -258,7 +258,7 @@ def _pause_event(system: System, find: Find, event: str, went_in: int | None) ->
             "message.feedback": 0,
         },
         ["state.stopped", "queue.pause_timer", "message.feedback"],
-        _whole(quantum),
+        _exact_quantum(quantum),
         "queue.pause_rate",
         by_name=True,
     )

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from firmware.proof.bench import Bench
-from firmware.proof.btor import System
-from firmware.proof.claims import Find, Question, claim, wide
-from firmware.proof.solver import z3
+from firmware.proof.symbolic_bench import SymbolicBench
+from firmware.proof.btor2 import System
+from firmware.proof.module_claims import Find, Question, register_claim, wide
+from firmware.proof.z3_solver import z3
 
 
-@claim(
+@register_claim(
     "octet_swap", "octet n becomes the n-th from the end", "all, 6 octets", sizes=({"OCTETS": 6},)
 )
 def octet_swap(system: System, find: Find) -> Iterator[Question]:
     z = z3()
-    bench = Bench(system).start()
+    bench = SymbolicBench(system).start()
     given = system.free("in", "")
     octets = [z.Extract(8 * place + 7, 8 * place, given) for place in range(6)]
     bench.expect(bench.clock(wanted=1, **{"in": given}), "out", z.Concat(*octets))
     yield Question("a field", bench)
 
 
-@claim(
+@register_claim(
     "octet_count",
     "with each word it says how many octets its tkeep names",
     "all, at 64 bit",
@@ -38,7 +38,7 @@ def octet_count(system: System, find: Find) -> Iterator[Question]:
             total = total + wide(z.Extract(place, place, keep), width)
         return total
 
-    def kept(now: dict[str, Any]) -> list[Any]:
+    def count_invariant(now: dict[str, Any]) -> list[Any]:
         """Invariant: each slice holds a word with its count: {count, user, last, keep, data}."""
         found = []
         for name, width in (("by_group", 4), ("in_all", 7)):
@@ -51,12 +51,12 @@ def octet_count(system: System, find: Find) -> Iterator[Question]:
             found.append(z.Not(z.And(ready, now[f"{name}.second_full"] == 1)))
         return found
 
-    bench = Bench(system).start()
-    assumed = kept(bench.now)
+    bench = SymbolicBench(system).start()
+    assumed = count_invariant(bench.now)
     outputs = bench.clock(rst=0)
     said = outputs["m_octets"] == counted(outputs["m_tkeep"], 7)
-    goals = [z.Implies(outputs["m_tvalid"] == 1, said), *kept(bench.now)]
+    goals = [z.Implies(outputs["m_tvalid"] == 1, said), *count_invariant(bench.now)]
     yield Question("a clock", bench, assumed, goals)
-    bench = Bench(system).start()
+    bench = SymbolicBench(system).start()
     bench.clock(rst=1)
-    yield Question("a reset", bench, [], kept(bench.now))
+    yield Question("a reset", bench, [], count_invariant(bench.now))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firmware.registers.generated import generated
+from firmware.registers.generated_files import generated
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 // Makes a congestion notification message (docs/settled/frames.md#congestion-notification-message;
-// orchestrator/engine/frames/core.py) about a frame: its first 84 octets as `header` (zeros beyond its end) and its length, in octets.
+// orchestrator/engine/frames/core_frame_types.py) about a frame: its first 84 octets as `header` (zeros beyond its end) and its length, in octets.
 //
 // To the frame's source, from `source_mac`; a VLAN tag and a CN-TAG of the frame are copied; then
 // EtherType 0x22E7, feedback, CPID, offset and delta in units of 64 octets (rounded down, saturated

@@ -1,5 +1,5 @@
 // Finds congestion notification messages in a stream that it watches, as `decode` of
-// orchestrator/engine/frames/codec.py; untagged ones and those with a CN-TAG as well. A message of another
+// orchestrator/engine/frames/frame_codec.py; untagged ones and those with a CN-TAG as well. A message of another
 // version, or too short to be whole, is none. `message_valid` is high for one clock, three clocks
 // after the frame's last word; the fields are valid in it. MACs and CPID: first octet on top.
 `default_nettype none

@@ -1,4 +1,4 @@
-// Sends a data frame: the octets of orchestrator/engine/frames/core.py, with the number and the time of
+// Sends a data frame: the octets of orchestrator/engine/frames/core_frame_types.py, with the number and the time of
 // creation in its payload. The fields are taken with `request_valid` while `request_ready`; three
 // clocks later the frame begins.
 `default_nettype none

@@ -3,7 +3,7 @@
 // else dropped whole. The input is never stalled for want of room, or, with STALL, stalled until
 // there is; a frame that would not fit into the empty memory is dropped then too. A frame leaves when `open` is 1
 // as it would start; its octets leave the queue with its first word (as in
-// orchestrator/engine/node/receive.py `enqueue` and port.py `send_from_queue`).
+// orchestrator/engine/node/receive_path.py `enqueue` and port.py `send_from_queue`).
 //
 // `frame_valid`: a frame came, with its length, the octets of the queue without it, whether it is
 // kept. `leave_valid`: a frame starts to leave, with its length and the octets that stay. When both

@@ -1,5 +1,5 @@
 // The limiters of a NIC: N reaction points, their token buckets, and which flow has which
-// (orchestrator/engine/node/limiter.py `bind`, `charge`, `feed_back`). A flow gets the first free limiter
+// (orchestrator/engine/node/rate_limiter.py `bind`, `charge`, `feed_back`). A flow gets the first free limiter
 // with its first message and gives it back when its reaction point ends.
 //
 // `sent`: a frame of a flow starts. `received`: a message for a flow. `backlog` has a bit per flow: frames

@@ -1,5 +1,5 @@
-// A source of data frames at a constant bit rate: traffic/cbr.py, with the octets of
-// orchestrator/engine/frames/core.py. The interval is `whole` ps and now and then one more: the host
+// A source of data frames at a constant bit rate: traffic/cbr_source.py, with the octets of
+// orchestrator/engine/frames/core_frame_types.py. The interval is `whole` ps and now and then one more: the host
 // divides length * 8e12 by the rate into `whole` and `rest`, and the remainders are carried on.
 //
 // A frame is made when its time has come (`now`), with that time as `created`; when the output is
@@ -20,7 +20,7 @@ module packet_generator #(
     input  wire [39:0]       rest,          // below rate
     input  wire [39:0]       rate,          // bit/s
     input  wire [15:0]       length,        // octets without FCS, 70 at least
-    input  wire [23:0]       source,        // address indices, see orchestrator/engine/frames/addresses.py
+    input  wire [23:0]       source,        // address indices, see orchestrator/engine/frames/address_index.py
     input  wire [23:0]       destination,
     input  wire [2:0]        priority_code,
     input  wire [31:0]       flow,

@@ -1,7 +1,7 @@
 // Makes PAUSE (802.3x: opcode 1, one time) and PFC frames (802.1Qbb: opcode 0x101, a vector of
 // classes, a time for each), 60 octets without FCS. Times are in quanta of 512 bit times, 0 resumes.
 // The octets are those of docs/settled/frames.md#pause-and-pfc, PAUSE's those of
-// orchestrator/engine/frames/core.py.
+// orchestrator/engine/frames/core_frame_types.py.
 `default_nettype none
 
 module pause_generate #(

@@ -1,4 +1,4 @@
-// A QCN NIC with one port (orchestrator/engine/node/nic.py): packet generators and the host's own stream,
+// A QCN NIC with one port (orchestrator/engine/node/nic_transmit.py): packet generators and the host's own stream,
 // LIMITERS reaction points that slow the flows down which messages name, PAUSE obeyed.
 //
 // What the host sends waits in a queue of its own; its flow is found by the source address, which is

@@ -1,5 +1,5 @@
 // A QCN switch: inputs, one bus, a lookup, an output queue with a congestion point per port
-// (orchestrator/engine/node/receive.py, port.py). Frames are taken whole at their input, pass over the bus
+// (orchestrator/engine/node/receive_path.py, port.py). Frames are taken whole at their input, pass over the bus
 // one after the other in turn and reach their queue; DATA_W times the clock must not be less than
 // all ports receive together, else an input overruns, which is counted. Messages of congestion
 // points go over the bus too, as if from one more port. Inputs are never stalled; the bus waits when

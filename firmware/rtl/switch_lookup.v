@@ -1,8 +1,8 @@
 // Where the frames of a stream go: by destination address to an output port, as the routes say
-// (orchestrator/engine/node/receive.py `forward`). MAC control frames go nowhere, congestion notification
+// (orchestrator/engine/node/receive_path.py `forward`). MAC control frames go nowhere, congestion notification
 // messages past the queues. The stream is not stalled, and a frame's words come without a pause
 // in between; they leave DELAY clocks later with `to` and `kind`. An address is an index behind
-// the prefix of orchestrator/engine/frames/addresses.py; those from 2^ROUTE_W on have no route.
+// the prefix of orchestrator/engine/frames/address_index.py; those from 2^ROUTE_W on have no route.
 `default_nettype none
 
 module switch_lookup #(

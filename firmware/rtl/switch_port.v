@@ -1,6 +1,6 @@
 // One port of a QCN switch: its output queue with a congestion point, the service rate, PAUSE asked
 // for and obeyed, and the order of what leaves: PAUSE, then control frames, then data
-// (orchestrator/engine/node/port.py). Frames come from the bus of the switch: `data_valid` for the queue,
+// (orchestrator/engine/node/port_scheduler.py). Frames come from the bus of the switch: `data_valid` for the queue,
 // `control_valid` past it; `header` and `header_done` are those of frame_header on that bus.
 //
 // A message that the congestion point has made stands at `message_*` until it is taken; meanwhile

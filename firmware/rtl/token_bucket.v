@@ -1,4 +1,4 @@
-// Token buckets of N limiters: orchestrator/engine/node/limiter.py. Tokens are signed, in 10^-12 bit
+// Token buckets of N limiters: orchestrator/engine/node/rate_limiter.py. Tokens are signed, in 10^-12 bit
 // (bit/s times ps); every `period` a bucket gets (rate - rate mod granularity) * period of them, up
 // to `depth`; a frame may start while they are above 0 (`eligible`) and takes its whole length.
 //

@@ -7,12 +7,12 @@ nothing begins at the same instant (phase effects: Floyd and Jacobson, 1991).
 
 from __future__ import annotations
 
-from orchestrator.assembly.builder import Drawn
+from orchestrator.assembly.world_builder import SeededField
 from orchestrator.engine.lfsr import drawn_below
-from orchestrator.engine.node.link import BIT_PS, CLOCK_BITS
+from orchestrator.engine.node.transmitter import BIT_PS, CLOCK_BITS
 from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Switch
-from orchestrator.plan.catalog import Use
-from orchestrator.plan.names import Flow
+from orchestrator.plan.plugin_catalog import Use
+from orchestrator.plan.entity_names import Flow
 
 PPM = 10**6
 IN_ENGINE = frozenset({"simulated", "software"})
@@ -27,12 +27,12 @@ def draws_for_room(plan: Plan, node: Node) -> bool:
     return (node.target or plan.target) in IN_ENGINE
 
 
-def drift(plan: Plan, array: str, row: int, node: str) -> list[Drawn]:
+def drift(plan: Plan, array: str, row: int, node: str) -> list[SeededField]:
     """How slow the clock of a NIC is, for a row of a port or flow of it; of other nodes nothing."""
     if plan.clock_ppm == 0 or not isinstance(plan.nodes[node], Nic):
         return []
     most = (plan.clock_ppm << CLOCK_BITS) // PPM
-    return [Drawn(array, row, "drift", f"{node}/clock", below=most + 1, apart=True)]
+    return [SeededField(array, row, "drift", f"{node}/clock", below=most + 1, apart=True)]
 
 
 def interval(plan: Plan, flow: Flow, use: Use, rate: int) -> int:
@@ -50,10 +50,10 @@ def phase(resolved: ResolvedPlan, flow: Flow, use: Use, rate: int) -> int:
     return drawn_below(plan.seed, f"{flow.entity}/phase", interval(plan, flow, use, rate))
 
 
-def drawn_phase(resolved: ResolvedPlan, row: int, flow: Flow, use: Use, rate: int) -> list[Drawn]:
+def drawn_phase(resolved: ResolvedPlan, row: int, flow: Flow, use: Use, rate: int) -> list[SeededField]:
     """The same for a source that makes frames, as what each seed draws anew."""
     plan = resolved.plan
     if plan.phase == "aligned":
         return []
     below = interval(plan, flow, use, rate)
-    return [Drawn("flows", row, "phase", f"{flow.entity}/phase", below=below, apart=True)]
+    return [SeededField("flows", row, "phase", f"{flow.entity}/phase", below=below, apart=True)]

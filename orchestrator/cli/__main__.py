@@ -36,7 +36,7 @@ def _leave() -> None:
 
 def _run() -> None:
     from orchestrator.errors import Refused
-    from orchestrator.shadow import refuse_foreign_packages
+    from orchestrator.package_shadowing import refuse_foreign_packages
 
     try:
         refuse_foreign_packages()  # first of all: foreign packages may fail while they are imported

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.key_options import Keys
+from orchestrator.cli.curve_key_options import Keys
 from orchestrator.errors import BadInput, Refused
-from orchestrator.terminal import exits
-from orchestrator.terminal.plain import plain
+from orchestrator.terminal import exit_codes
+from orchestrator.terminal.escape_control import plain
 
 
 def default_state() -> Path:
@@ -61,14 +61,14 @@ def agent(
 
     if not sys.platform.startswith("linux"):
         raise Refused("tailback agent", f"needs Linux, and this is {sys.platform}", "")
-    from orchestrator.testbed.agent.serve import serve
-    from orchestrator.testbed.keys import default_folder
+    from orchestrator.testbed.agent.agent_process import serve
+    from orchestrator.testbed.curve_keys import default_folder
 
     called = name or re.sub(r"[^A-Za-z0-9_.-]", "-", platform.node()) or "agent"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", called):
         raise BadInput("--name", f"{called[:70]!r}: letters, digits, '.', '_' and '-' are expected")
     asyncio.run(
-        serve(called, listen, keys or default_folder(), state or default_state(), exits.say)
+        serve(called, listen, keys or default_folder(), state or default_state(), exit_codes.say)
     )
 
 
@@ -97,10 +97,10 @@ def release(
     """
     import asyncio
 
-    from orchestrator.testbed.controller import client
-    from orchestrator.testbed.keys import default_folder
+    from orchestrator.testbed.controller import controller_client
+    from orchestrator.testbed.curve_keys import default_folder
 
-    for lease in asyncio.run(client.force(address, keys or default_folder(), key, name)):
+    for lease in asyncio.run(controller_client.force(address, keys or default_folder(), key, name)):
         print(plain(str(lease)))
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from orchestrator.errors import BadInput
-from orchestrator.live.datapaths import CALIBRATED
-from orchestrator.terminal import show
+from orchestrator.live.datapath_options import CALIBRATED
+from orchestrator.terminal import format_output
 
 ORDINARY_S = 30.0
 
@@ -59,19 +59,19 @@ def calibrate(
     \b
     Exit codes: 0 measured, 2 bad input or no right to do it, 3 a measurement failed.
     """
-    from orchestrator.calibration.calibrate import Asked, calibrate
+    from orchestrator.calibration.calibration_run import calibrate, CalibrationRequest
     from orchestrator.cli.profile_table import show_profile
-    from orchestrator.profile import places
+    from orchestrator.profile import profile_store
     from orchestrator.terminal import progress_view
 
     if out is not None and out.exists():
         raise BadInput("--out", f"{out} is there already; a new file is expected")
     with progress_view.shown() as progress:
-        profile = calibrate(Asked(seconds, datapath, _pair(ports)), progress)
-    path = out or places.place_for(profile.machine.name, profile.date)
-    places.write(profile, path)
+        profile = calibrate(CalibrationRequest(seconds, datapath, _pair(ports)), progress)
+    path = out or profile_store.profile_file(profile.machine.name, profile.date)
+    profile_store.write(profile, path)
     if as_json:
-        show.print_json({"file": str(path), **profile.model_dump(mode="json")})
+        format_output.print_json({"file": str(path), **profile.model_dump(mode="json")})
     else:
         show_profile(profile, str(path))
 

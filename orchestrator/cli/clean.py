@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.run import leftovers
-from orchestrator.terminal import show
-from orchestrator.terminal.plain import plain
+from orchestrator.run import partial_runs
+from orchestrator.terminal import format_output
+from orchestrator.terminal.escape_control import plain
 
-SUFFIXES = (leftovers.SUFFIX, leftovers.FETCHING)
+SUFFIXES = (partial_runs.SUFFIX, partial_runs.FETCHING)
 
 
 def _describe(path: Path) -> dict[str, Any] | None:
@@ -46,34 +46,34 @@ def clean(
     (DIR/.points) of another tailback, other plugins or libraries than those that are installed now:
     no plan would ever ask for them again.
     """
-    from orchestrator.live import places
-    from orchestrator.points.dropping import drop_old
-    from orchestrator.points.store import FOLDER
+    from orchestrator.live import session_registry
+    from orchestrator.batch.result_store import prune_store
+    from orchestrator.batch.result_store import FOLDER
     from orchestrator.registry import Registry
-    from orchestrator.run.sources import digest_of
+    from orchestrator.run.source_digest import digest_of
 
-    paths = [path for suffix in SUFFIXES for path in leftovers.stale_folders(out, suffix)]
+    paths = [path for suffix in SUFFIXES for path in partial_runs.stale_folders(out, suffix)]
     stale = [folder for folder in map(_describe, paths) if folder is not None]
-    busy = sum(len(list(leftovers.partial_folders(out, s))) for s in SUFFIXES) - len(stale)
+    busy = sum(len(list(partial_runs.partial_folders(out, s))) for s in SUFFIXES) - len(stale)
     if not as_json:
         for folder in stale:
-            size = show.quantity(folder["bytes"], "B")
+            size = format_output.quantity(folder["bytes"], "B")
             print(f"{plain(str(folder['path']))}  {size}, last changed {folder['changed']}")
     kept = out / FOLDER
-    old = drop_old(kept, digest_of(Registry.load()), dry_run) if kept.is_dir() else []
+    old = prune_store(kept, digest_of(Registry.load()), dry_run) if kept.is_dir() else []
     if not as_json:
         for one in old:
-            size = show.quantity(one.octets, "B")
+            size = format_output.quantity(one.octets, "B")
             verb = "would be dropped" if dry_run else "dropped"
             print(f"{plain(str(one.path))}  {one.lines} points of other sources {verb}, {size}")
     removed = []
     if not dry_run:
-        removed = [str(path) for s in SUFFIXES for path in leftovers.remove_stale(out, s)]
+        removed = [str(path) for s in SUFFIXES for path in partial_runs.remove_stale(out, s)]
     if not dry_run:
-        places.runs()  # removes the notes of dead ones
+        session_registry.running_sessions()  # removes the notes of dead ones
     if as_json:
         points = [{"path": str(p.path), "points": p.lines, "bytes": p.octets} for p in old]
-        show.print_json({"stale": stale, "removed": removed, "in_use": busy, "points": points})
+        format_output.print_json({"stale": stale, "removed": removed, "in_use": busy, "points": points})
         return
     going_on = f"; {busy} belong to runs that are going on" if busy else ""
     if not stale and not old:

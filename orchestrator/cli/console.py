@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.key_options import ControllerKeyThere, KeysThere
+from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
 from orchestrator.errors import BadInput
-from orchestrator.terminal.finding import BASE, find_run, is_counted, is_run
-from orchestrator.terminal.takes_runs import TakesRuns
+from orchestrator.terminal.run_lookup import BASE, find_run, is_counted, is_run
+from orchestrator.terminal.run_arguments import RunArgumentCommand
 
 if TYPE_CHECKING:
-    from orchestrator.console.site import Site
-    from orchestrator.console.sources import Source
-    from orchestrator.console.swept_sources import SweepSource
+    from orchestrator.console.controller_session import ControllerSession
+    from orchestrator.console.run_sources import Source
+    from orchestrator.console.sweep_sources import SweepSource
 
 ANSWER_S = 6.0
 """For a controller's first answer."""
@@ -37,8 +37,8 @@ def console(
             metavar="ADDR", help="Watch, start and steer runs at a controller: tcp://host:port."
         ),
     ] = None,
-    keys: KeysThere = None,
-    controller_key: ControllerKeyThere = None,
+    keys: KeysWithController = None,
+    controller_key: ControllerKeyWithController = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Parent of run folders.")] = BASE,
 ) -> None:
     """Run, watch, steer and re-read experiments in the terminal.
@@ -51,16 +51,16 @@ def console(
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise BadInput("tailback console", "needs a terminal; it is neither piped nor redirected")
     from orchestrator.console.app import Console
-    from orchestrator.console.keys import keymap
-    from orchestrator.console.starting import Draft
+    from orchestrator.console.key_bindings import keymap
+    from orchestrator.console.run_launcher import Draft
 
     own = keymap()
     source = draft = site = sweep = None
     if controller is not None:
-        from orchestrator.console.site import Site
-        from orchestrator.testbed.keys import default_folder
+        from orchestrator.console.controller_session import ControllerSession
+        from orchestrator.testbed.curve_keys import default_folder
 
-        site = Site(controller, keys or default_folder(), controller_key)
+        site = ControllerSession(controller, keys or default_folder(), controller_key)
         site.start()
         source = remote(site, run or "")
         draft = Draft.of(run) if run and source is None else None
@@ -83,15 +83,15 @@ def console(
 
 def here(run: str, base: Path = BASE) -> Source | None:
     """A finished run's folder or a run that goes on; None when it is neither."""
-    from orchestrator.console.sources import FolderSource, LiveSource
-    from orchestrator.console.swept_sources import is_sweep
-    from orchestrator.live import places
+    from orchestrator.console.run_sources import FolderSource, LiveSource
+    from orchestrator.console.sweep_sources import is_sweep
+    from orchestrator.live import session_registry
 
     if is_run(Path(run)):
         return FolderSource(Path(run))
     if is_sweep(Path(run)):
         return None
-    for note in places.runs():
+    for note in session_registry.running_sessions():
         if run in (note.run, note.plan):
             return LiveSource(note.address, note.run, note.plan)
     if Path(run).is_dir() or is_counted(run):
@@ -101,18 +101,18 @@ def here(run: str, base: Path = BASE) -> Source | None:
 
 def sweep_here(run: str) -> SweepSource | None:
     """A finished sweep's folder or a sweep that goes on; None when it is neither."""
-    from orchestrator.console.swept_sources import JournalSource, SweepFolder, is_sweep
-    from orchestrator.live import sweeps
+    from orchestrator.console.sweep_sources import is_sweep, JournalSource, SweepFolder
+    from orchestrator.live import session_registry
 
     if is_sweep(Path(run)):
         return SweepFolder(Path(run))
-    for path, head in sweeps.under_way():
+    for path, head in session_registry.running_sweeps():
         if run == head.get("plan"):
             return JournalSource(path)
     return None
 
 
-def remote(site: Site, run: str) -> Source | None:
+def remote(site: ControllerSession, run: str) -> Source | None:
     """A run at a controller: the one named, or the only one that goes on; None: there is none.
 
     Raises BadInput without an answer.
@@ -125,4 +125,4 @@ def remote(site: Site, run: str) -> Source | None:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(cls=TakesRuns)(console)
+    app.command(cls=RunArgumentCommand)(console)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.key_options import ControllerKey, Keys
-from orchestrator.terminal import exits, show
+from orchestrator.cli.curve_key_options import ControllerKey, Keys
+from orchestrator.terminal import exit_codes, format_output
 
 ADDRESS_HELP = "Where a controller listens: tcp://127.0.0.1:7011."
 
@@ -44,12 +44,12 @@ def controller(
     """
     import asyncio
 
-    from orchestrator.testbed.controller.serve import serve
+    from orchestrator.testbed.controller.controller_process import serve
     from orchestrator.testbed.inventory import Testbed
-    from orchestrator.testbed.keys import default_folder
+    from orchestrator.testbed.curve_keys import default_folder
 
     bed = Testbed.load(testbed).needs_machines(testbed)
-    asyncio.run(serve(bed, listen, keys or default_folder(), out, exits.say))
+    asyncio.run(serve(bed, listen, keys or default_folder(), out, exit_codes.say))
 
 
 def machines(
@@ -67,12 +67,12 @@ def machines(
     """
     import asyncio
 
-    from orchestrator.testbed.controller import client
-    from orchestrator.testbed.keys import default_folder
+    from orchestrator.testbed.controller import controller_client
+    from orchestrator.testbed.curve_keys import default_folder
 
-    told = asyncio.run(client.status(address, keys or default_folder(), key))
+    listing = asyncio.run(controller_client.status(address, keys or default_folder(), key))
     if as_json:
-        show.print_json(told)
+        format_output.print_json(listing)
         return
     rows = [
         [
@@ -85,10 +85,10 @@ def machines(
             f"{machine['clock']['error_s'] * 1e6:.3g} µs" if machine["clock"] else "",
             machine["why"],
         ]
-        for machine in told["machines"]
+        for machine in listing["machines"]
     ]
     columns = ("machine", "state", "part", "NICs", "holds", "cores", "clock within", "why")
-    show.console().print(show.table(columns, rows))
+    format_output.console().print(format_output.table(columns, rows))
 
 
 def register(app: typer.Typer) -> None:

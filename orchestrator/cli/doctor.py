@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.registry import Registry
-from orchestrator.terminal import show
+from orchestrator.terminal import format_output
 
 MEASURE_S = 1.0
 COLOURS = {"ok": "green", "note": "yellow", "missing": "red"}
@@ -24,11 +24,11 @@ def doctor(
 
     It changes nothing. The exit code is always 0.
     """
-    from orchestrator.run import diagnosis
+    from orchestrator.run import machine_diagnosis
 
-    findings = diagnosis.diagnose(Registry.load(), MEASURE_S if measure else 0.0)
+    findings = machine_diagnosis.diagnose(Registry.load(), MEASURE_S if measure else 0.0)
     if as_json:
-        show.print_json([dataclasses.asdict(finding) for finding in findings])
+        format_output.print_json([dataclasses.asdict(finding) for finding in findings])
         return
     from rich.text import Text
 
@@ -40,7 +40,7 @@ def doctor(
         ]
         for finding in findings
     ]
-    show.console().print(show.table(("", "what", "found, and what to do"), rows))
+    format_output.console().print(format_output.table(("", "what", "found, and what to do"), rows))
 
 
 def register(app: typer.Typer) -> None:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.cli import plans as shipped
-from orchestrator.cli import points as shared
-from orchestrator.cli.plan_keys import complete_key
-from orchestrator.points.grid import Design
-from orchestrator.terminal import exits
+from orchestrator.cli import batch_options as shared
+from orchestrator.cli.plan_key_completion import complete_key
+from orchestrator.batch.sample_design import Design
+from orchestrator.terminal import exit_codes
 
 if TYPE_CHECKING:
-    from orchestrator.points.explain import Search
+    from orchestrator.batch.statement_regions import RegionSearch
 
-NOWHERE = exits.MISSED
+NOWHERE = exit_codes.MISSED
 
 
 def explain(
@@ -88,47 +88,47 @@ def explain(
     Exit codes: 0 all statements hold together somewhere, 1 nowhere, 2 bad input. Ctrl-C keeps what
     is done: the same command goes on there.
     """
-    from orchestrator.cli.explained import as_markdown, show_search
-    from orchestrator.points.axis import read_axes
-    from orchestrator.points.explain import Search
-    from orchestrator.points.grid import lay_out
-    from orchestrator.points.seeds import read_seeds
-    from orchestrator.points.subject import SIMULATED
+    from orchestrator.cli.explain_report import as_markdown, show_search
+    from orchestrator.batch.parameter_axis import read_axes
+    from orchestrator.batch.statement_regions import RegionSearch
+    from orchestrator.batch.sample_design import parameter_points
+    from orchestrator.batch.seed_statistics import read_seeds
+    from orchestrator.batch.experiment import SIMULATED
     from orchestrator.registry import Registry
-    from orchestrator.terminal import progress_view, show
-    from orchestrator.terminal.loading import load_plan
+    from orchestrator.terminal import format_output, progress_view
+    from orchestrator.terminal.plan_loading import load_plan
 
     axes = read_axes(free)
     loaded = load_plan(plan, changes or [])
-    places = lay_out(axes, points, design)
+    places = parameter_points(axes, points, design)
     with progress_view.shown() as progress:
-        search = Search.of(loaded, axes, places, read_seeds(seeds, loaded), progress)
+        search = RegionSearch.of(loaded, axes, places, read_seeds(seeds, loaded), progress)
     result = search.judge(_carried(search, out, jobs, fresh))
     kept = (search.plan, SIMULATED, search.seeds, out, "explain", result, as_markdown(result))
-    with shared.kept(*kept) as made:
+    with shared.saved_batch(*kept) as made:
         Registry.load().call("tailback_map", folder=made.path)
         folder = made.commit()
     if as_json:
-        show.print_json(result | {"folder": str(folder)})
+        format_output.print_json(result | {"folder": str(folder)})
     else:
         show_search(result, folder)
-    raise typer.Exit(exits.MET if result["all"]["places"] else NOWHERE)
+    raise typer.Exit(exit_codes.MET if result["all"]["places"] else NOWHERE)
 
 
-def _carried(search: Search, out: Path, jobs: int | None, fresh: bool) -> list[Any]:
+def _carried(search: RegionSearch, out: Path, jobs: int | None, fresh: bool) -> list[Any]:
     """The points, once it is said how many they are and how long that takes."""
-    from orchestrator.points.carry import store_in
-    from orchestrator.points.forecast import forecast
+    from orchestrator.batch.batch_executor import open_result_store
+    from orchestrator.batch.batch_executor import forecast
 
     points = search.points()
-    store = store_in(out)
+    store = open_result_store(out)
     if fresh:
         store.forget()
-    exits.say(forecast(points, store, jobs))
+    exit_codes.say(forecast(points, store, jobs))
     try:
-        return shared.carried(points, out, jobs, fresh)
+        return shared.run_points(points, out, jobs, fresh)
     except KeyboardInterrupt:
-        exits.say("every point that was done is kept; the same command goes on there")
+        exit_codes.say("every point that was done is kept; the same command goes on there")
         raise
 
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import plans as shipped
-from orchestrator.cli import points as shared
+from orchestrator.cli import batch_options as shared
 from orchestrator.registry import Registry
-from orchestrator.terminal import show
+from orchestrator.terminal import format_output
 
 
 def freeze(
@@ -42,14 +42,14 @@ def freeze(
     \b
     Exit codes: 0 frozen, 2 bad input, or a plan that expects nothing.
     """
-    from orchestrator.run.frozen import write_frozen
-    from orchestrator.terminal.loading import load_plan
+    from orchestrator.run.frozen_expectations import write_frozen
+    from orchestrator.terminal.plan_loading import load_plan
 
     resolved = load_plan(plan, changes or []).check(Registry.load()).plan
     frozen = write_frozen(resolved, out or Path(f"{resolved.name}.frozen.json"))
     if as_json:
-        told = {"file": frozen.source, "at": frozen.at, "expectations": frozen.digest}
-        show.print_json(told)
+        summary = {"file": frozen.source, "at": frozen.at, "expectations": frozen.digest}
+        format_output.print_json(summary)
         return
     print(f"file       {frozen.source}\nat         {frozen.at}")
     print(f"expects    {len(resolved.expect)}, sha256 {frozen.digest}")

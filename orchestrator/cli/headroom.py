@@ -9,17 +9,17 @@ import typer
 
 from orchestrator.cli import plans
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.headroom import (
-    INTERFACE_BITS,
-    RESPONSE_BITS,
-    Parts,
+from orchestrator.plan.pfc_headroom import (
     as_table,
+    buffer_headrooms,
+    HeadroomTerms,
+    INTERFACE_BITS,
     of_cable,
-    rooms,
+    RESPONSE_BITS,
 )
 from orchestrator.plan.units import UnitError, parse_rate, parse_size
 from orchestrator.registry import Registry
-from orchestrator.terminal import show
+from orchestrator.terminal import format_output
 
 LONGEST_CABLE = 100_000
 NAMES = {
@@ -67,18 +67,18 @@ def headroom(
     if plan is not None:
         _check(plan, as_json)
         return
-    parts = _parts(rate, cable, frame, peer_frame, interface, response)
+    parts = _cable_headroom(rate, cable, frame, peer_frame, interface, response)
     if as_json:
-        show.print_json(asdict(parts) | {"bits": parts.bits, "octets": parts.octets})
+        format_output.print_json(asdict(parts) | {"bits": parts.bits, "octets": parts.octets})
         return
     rows = [[NAMES[name], f"{bits}"] for name, bits in asdict(parts).items()]
-    rows.append(["headroom", f"{parts.bits} = {show.quantity(parts.octets, 'B')}"])
-    show.console().print(show.table(("what", "bit times"), rows))
+    rows.append(["headroom", f"{parts.bits} = {format_output.quantity(parts.octets, 'B')}"])
+    format_output.console().print(format_output.table(("what", "bit times"), rows))
 
 
-def _parts(
+def _cable_headroom(
     rate: str, cable: int, frame: str, peer_frame: str | None, interface: int, response: int
-) -> Parts:
+) -> HeadroomTerms:
     problems, values = [], {}
     sizes = {"--frame": frame, "--peer-frame": frame if peer_frame is None else peer_frame}
     texts = [("--rate", rate, parse_rate), *((n, t, parse_size) for n, t in sizes.items())]
@@ -109,24 +109,24 @@ def _parts(
 
 
 def _check(name: str, as_json: bool) -> None:
-    from orchestrator.terminal.loading import load_plan
+    from orchestrator.terminal.plan_loading import load_plan
 
-    found = rooms(load_plan(name, []).check(Registry.load()))
+    found = buffer_headrooms(load_plan(name, []).check(Registry.load()))
     if as_json:
-        show.print_json([as_table(room) for room in found])
+        format_output.print_json([as_table(room) for room in found])
     elif not found:
-        show.console().print("nothing in this plan pauses its neighbours")
+        format_output.console().print("nothing in this plan pauses its neighbours")
     else:
         rows = [
             [
                 room.entity,
-                show.quantity(room.octets, "B"),
-                show.quantity(room.needed, "B"),
+                format_output.quantity(room.octets, "B"),
+                format_output.quantity(room.needed, "B"),
                 "lossless" if room.lossless else "SHORT",
             ]
             for room in found
         ]
-        show.console().print(show.table(("buffer", "above its high mark", "needed", ""), rows))
+        format_output.console().print(format_output.table(("buffer", "above its high mark", "needed", ""), rows))
     raise typer.Exit(0 if all(room.lossless for room in found) else 1)
 
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.terminal import exits, show
+from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from orchestrator.algorithm import Algorithm
-    from orchestrator.hunt.branches import Plain
-    from orchestrator.hunt.hunting import Found, Hunted
-    from orchestrator.hunt.looking import Check
-    from orchestrator.hunt.there import There
-    from orchestrator.rtl import RtlHunted
+    from orchestrator.fuzz.python_kernel_process import PythonKernels
+    from orchestrator.fuzz.fuzz_loop import FuzzResult, MinimizedFinding
+    from orchestrator.fuzz.invariant_check import Check
+    from orchestrator.fuzz.cross_target import RemoteCheck
+    from orchestrator.rtl_module import RtlHunted
 
 
 def hunt(
@@ -99,7 +99,7 @@ def hunt(
       tailback hunt --minutes 5
       tailback hunt --plans 300 --cores --branches
       tailback hunt --against mine.py --plans 200
-      tailback hunt --plans 0 --branches --target gateware --out tests/orchestrator/hunt/corpus
+      tailback hunt --plans 0 --branches --target gateware --out tests/orchestrator/fuzz/corpus
       tailback hunt --against mine.py --rtl --sequences 1000
 
     \b
@@ -108,26 +108,26 @@ def hunt(
     \b
     Exit codes: 0 nothing was found, 1 something was, 2 bad input, 130 interrupted.
     """
-    from orchestrator.hunt.against import bring
-    from orchestrator.hunt.comparing import Elsewhere, OnCores, refuse_unusable
-    from orchestrator.hunt.hunting import Options
-    from orchestrator.hunt.hunting import hunt as go
+    from orchestrator.fuzz.algorithm_file import load_algorithms
+    from orchestrator.fuzz.cross_target import CoreComparison, OtherTarget, refuse_unusable
+    from orchestrator.fuzz.fuzz_loop import Options
+    from orchestrator.fuzz.fuzz_loop import hunt as go
     from orchestrator.terminal import progress_view
 
     _refuse(plans, minutes, seed, sequences)
     for target in targets or []:
         refuse_unusable(target)
-    wanted = tuple(bring(against)) if against is not None else ()
-    modules = _modules(wanted, against, RtlAsked(rtl, sequences, minutes, seed, simulator, out))
+    wanted = tuple(load_algorithms(against)) if against is not None else ()
+    modules = _modules(wanted, against, RtlRequest(rtl, sequences, minutes, seed, simulator, out))
     if rtl:
         _end(None, modules, {}, as_json)
-    on_cores = OnCores() if cores else None
-    elsewhere = [Elsewhere(target) for target in dict.fromkeys(targets or [])]
+    on_cores = CoreComparison() if cores else None
+    elsewhere = [OtherTarget(target) for target in dict.fromkeys(targets or [])]
     many = plans if plans is not None else (1000 if minutes is None else 10**9)
     with contextlib.ExitStack() as stack:
         plain = stack.enter_context(_plain(against)) if branches else None
         there = {
-            target: stack.enter_context(_there(target, against, plain))
+            target: stack.enter_context(_remote_check(target, against, plain))
             for target in dict.fromkeys(targets or [])
             if plain is not None and target != "simulated"
         }
@@ -150,27 +150,27 @@ def hunt(
 
 
 def _end(
-    done: Hunted | None, modules: list[RtlHunted], more: dict[str, Any], as_json: bool
+    done: FuzzResult | None, modules: list[RtlHunted], more: dict[str, Any], as_json: bool
 ) -> NoReturn:
     """Tell what came of it. Raises Exit."""
     result = {} if done is None else _result(done, more)
     if modules:
         result |= {"rtl": [one.as_table() for one in modules]}
     if as_json:
-        show.print_json(result)
+        format_output.print_json(result)
     else:
         _show_modules(modules)
         if done is not None:
             _show(done, more)
     if done is not None and done.stopped is not None:
-        exits.say("interrupted; what was found until then is above, and kept")
-        raise typer.Exit(exits.stopped_by(done.stopped))
+        exit_codes.say("interrupted; what was found until then is above, and kept")
+        raise typer.Exit(exit_codes.stopped_by(done.stopped))
     found = any(one.found for one in modules) or (done is not None and bool(done.found))
-    raise typer.Exit(exits.MISSED if found else exits.MET)
+    raise typer.Exit(exit_codes.MISSED if found else exit_codes.MET)
 
 
 @dataclass(frozen=True)
-class RtlAsked:
+class RtlRequest:
     """Options of the command line about gateware."""
 
     rtl: bool | None
@@ -182,11 +182,11 @@ class RtlAsked:
 
 
 def _modules(
-    wanted: tuple[Algorithm, ...], against: Path | None, asked: RtlAsked
+    wanted: tuple[Algorithm, ...], against: Path | None, asked: RtlRequest
 ) -> list[RtlHunted]:
     """The modules of the algorithms at hand, held to their kernels."""
-    from orchestrator.hunt.rtl import hunt_rtl, with_rtl
-    from orchestrator.rtl import RtlOptions
+    from orchestrator.fuzz.rtl_fuzz import hunt_rtl, with_rtl
+    from orchestrator.rtl_module import RtlOptions
     from orchestrator.terminal import progress_view
 
     if asked.rtl is False:
@@ -205,7 +205,7 @@ def _modules(
 def _show_modules(modules: list[RtlHunted]) -> None:
     from rich.text import Text
 
-    out = show.console()
+    out = format_output.console()
     for module in modules:
         for one in module.found:
             out.print(Text(f"{module.module}: {one.what}", "bold red"), soft_wrap=True)
@@ -234,31 +234,31 @@ def _refuse(plans: int | None, minutes: float | None, seed: int, sequences: int)
         raise BadInput("tailback hunt", problems)
 
 
-def _plain(against: Path | None) -> Plain:
-    from orchestrator.hunt.branches import Plain
+def _plain(against: Path | None) -> PythonKernels:
+    from orchestrator.fuzz.python_kernel_process import PythonKernels
 
-    return Plain(against)
+    return PythonKernels(against)
 
 
-def _there(target: str, against: Path | None, plain: Plain) -> AbstractContextManager[There]:
-    from orchestrator.hunt.there import noting_on
+def _remote_check(target: str, against: Path | None, plain: PythonKernels) -> AbstractContextManager[RemoteCheck]:
+    from orchestrator.fuzz.cross_target import coverage_check
 
-    return noting_on(target, against, lambda: plain.last)
+    return coverage_check(target, against, lambda: plain.last)
 
 
 def _checks(*asked: Check | None) -> tuple[Check, ...]:
     return tuple(one for one in asked if one is not None)
 
 
-def _capture(one: Found) -> None:
+def _capture(one: MinimizedFinding) -> None:
     """The frames of a plan that was found, beside it, as far as it can be run."""
-    from orchestrator.hunt.corpus import write_captures
+    from orchestrator.fuzz.plan_corpus import write_captures
 
     assert one.path is not None
     write_captures(one.path)
 
 
-def _result(done: Hunted, more: dict[str, Any]) -> dict[str, Any]:
+def _result(done: FuzzResult, more: dict[str, Any]) -> dict[str, Any]:
     return {
         "plans": done.plans,
         "invalid": done.invalid,
@@ -270,10 +270,10 @@ def _result(done: Hunted, more: dict[str, Any]) -> dict[str, Any]:
     } | more
 
 
-def _show(done: Hunted, more: dict[str, Any]) -> None:
+def _show(done: FuzzResult, more: dict[str, Any]) -> None:
     from rich.text import Text
 
-    out = show.console()
+    out = format_output.console()
     for one in done.found:
         out.print(Text(one.finding.what, "bold red"), soft_wrap=True)
         out.print(Text(f"  {one.finding.text}"), soft_wrap=True)
@@ -302,13 +302,13 @@ def _show_branches(reached: dict[str, Any]) -> None:
     target."""
     from rich.text import Text
 
-    from orchestrator.hunt.telling import lines
+    from orchestrator.fuzz.branch_coverage import coverage_lines
 
-    told = [*lines(reached)]
+    branch_lines = [*coverage_lines(reached)]
     for target, one in reached["targets"].items():
-        told += lines(one, target)
-    for line in told:
-        show.console().print(Text(line), soft_wrap=True)
+        branch_lines += coverage_lines(one, target)
+    for line in branch_lines:
+        format_output.console().print(Text(line), soft_wrap=True)
 
 
 def register(app: typer.Typer) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.key_options import Keys
-from orchestrator.terminal import show
-from orchestrator.testbed import keys as store
+from orchestrator.cli.curve_key_options import Keys
+from orchestrator.terminal import format_output
+from orchestrator.testbed import curve_keys as store
 
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the key.")]
 
@@ -89,10 +89,10 @@ def list_keys(
         for public, called in store.listed(place, kind).items():
             found.append({"what": what, "name": called, "key": public})
     if as_json:
-        show.print_json(found)
+        format_output.print_json(found)
         return
     rows = [[row["what"], row["name"], row["key"]] for row in found]
-    show.console().print(show.table(("what", "name", "key"), rows))
+    format_output.console().print(format_output.table(("what", "name", "key"), rows))
 
 
 def register(parent: typer.Typer) -> None:

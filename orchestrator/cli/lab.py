@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.errors import BadInput, Refused
-from orchestrator.terminal import exits
+from orchestrator.terminal import exit_codes
 
 if TYPE_CHECKING:
-    from orchestrator.testbed.lab.lab import Lab
+    from orchestrator.testbed.lab.local_testbed import Lab
 
 LISTEN = "tcp://127.0.0.1:7011"
 MOST_CABLES = 8
@@ -75,12 +75,12 @@ def lab(
             raise BadInput("--detach", "needs --folder DIR, for the keys and the log")
         _detached(folder, ["--listen", listen, "--cables", str(cables), "--out", str(out)])
         return
-    with _place(folder) as place:
+    with _lab_folder(folder) as place:
         _serve(place, listen, cables, out)
 
 
 @contextlib.contextmanager
-def _place(folder: Path | None) -> Iterator[Path]:
+def _lab_folder(folder: Path | None) -> Iterator[Path]:
     if folder is not None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -96,9 +96,9 @@ def _serve(place: Path, listen: str, cables: int, out: Path) -> None:
     """Make the testbed and run its controller until SIGINT or SIGTERM."""
     import asyncio
 
-    from orchestrator.testbed.controller.serve import serve
+    from orchestrator.testbed.controller.controller_process import serve
     from orchestrator.testbed.inventory import Testbed
-    from orchestrator.testbed.lab.lab import CONTROLLER, Lab
+    from orchestrator.testbed.lab.local_testbed import CONTROLLER, Lab
 
     pid = place / "pid"
     with Lab(place, cables) as made:
@@ -117,23 +117,23 @@ def _until_up(lab: Lab, listen: str) -> Callable[[str], None]:
     waiting = set(lab.addresses)
 
     def say(text: str) -> None:
-        exits.say(text)
+        exit_codes.say(text)
         up = {name for name in waiting if text.startswith(f"agent {name}: up")}
         waiting.difference_update(up)
         if up and not waiting:
-            _tell(lab, listen)
+            _print_instructions(lab, listen)
 
     return say
 
 
-def _tell(lab: Lab, listen: str) -> None:
-    from orchestrator.testbed.lab.lab import MACHINES, USER
+def _print_instructions(lab: Lab, listen: str) -> None:
+    from orchestrator.testbed.lab.local_testbed import MACHINES, USER
 
     agents = ", ".join(f"{name} {address}" for name, address in lab.addresses.items())
     left, right = MACHINES
     pairs = [f"{left}:eth{n} - {right}:eth{n}" for n in range(1, lab.cables + 1)]
     run = ["tailback", "run", "quickstart", "--controller", listen]
-    for what, told in (
+    for what, text in (
         ("agents", agents),
         ("cables" if len(pairs) > 1 else "cable", ", ".join(pairs)),
         ("controller", listen),
@@ -141,22 +141,22 @@ def _tell(lab: Lab, listen: str) -> None:
         ("keys", str(lab.keys(USER))),
         (READY.strip(), shlex.join([*run, "--keys", str(lab.keys(USER))])),
     ):
-        print(f"{what:<11} {told}", flush=True)
+        print(f"{what:<11} {text}", flush=True)
 
 
 def _detached(folder: Path, options: list[str]) -> None:
     """Start it as a process of its own, and wait until it is up."""
-    from orchestrator import interpreter
+    from orchestrator import python_command
 
-    with _place(folder), (folder / "log").open("wb") as log:
+    with _lab_folder(folder), (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            interpreter.module("orchestrator.cli", "lab", "--folder", str(folder), *options),
+            python_command.module("orchestrator.cli", "lab", "--folder", str(folder), *options),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
             start_new_session=True,
-            env=interpreter.environment(),
+            env=python_command.environment(),
         )
         assert process.stdout is not None
         try:
@@ -169,8 +169,8 @@ def _detached(folder: Path, options: list[str]) -> None:
             process.terminate()
             raise
     code = process.wait()
-    exits.say((folder / "log").read_text("utf-8", "replace").strip() or f"exit code {code}")
-    raise typer.Exit(code or exits.INVALID)
+    exit_codes.say((folder / "log").read_text("utf-8", "replace").strip() or f"exit code {code}")
+    raise typer.Exit(code or exit_codes.INVALID)
 
 
 def register(app: typer.Typer) -> None:

@@ -10,16 +10,55 @@ import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, cast
-
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command_name
-
 from orchestrator import __version__
-from orchestrator.cli import words
 from orchestrator.errors import TailbackError
 from orchestrator.registry import Registry
-from orchestrator.terminal import exits, usage
+from orchestrator.terminal import exit_codes, usage_errors
+from importlib import import_module
+
+COMMANDS = {
+    "run": "run",
+    "sweep": "sweep",
+    "mutate": "mutate",
+    "papers": "papers",
+    "explain": "explain",
+    "console": "console",
+    "plans": "plans",
+    "plugins": "plugins",
+    "headroom": "headroom",
+    "network": "network",
+    "hunt": "hunt",
+    "doctor": "doctor",
+    "calibrate": "calibrate",
+    "storm": "storm",
+    "clean": "clean",
+    "freeze": "freeze",
+    "lab": "lab",
+    "agent": "agent",
+    "release": "agent",
+    "controller": "controller",
+    "machines": "controller",
+    "fetch": "remote",
+    "keys": "keys",
+}
+"""Command -> module of this package, in the order of the help."""
+PLUGIN_DIAGNOSTICS = frozenset({"plugins", "doctor"})
+"""Commands that report errors of plugins, and so load all of them."""
+
+
+def register_command(app: typer.Typer, word: str) -> None:
+    """Add the command of this name, and those that its module has beside it."""
+    import_module(f"orchestrator.cli.{COMMANDS[word]}").register(app)
+
+
+def register_commands(app: typer.Typer) -> None:
+    """Add all of them."""
+    for module in dict.fromkeys(COMMANDS.values()):
+        import_module(f"orchestrator.cli.{module}").register(app)
+
 
 SUMMARY = """Congestion control on a testbed: simulated, on real packets, in gateware.
 
@@ -38,8 +77,8 @@ class Commands(TyperGroup):
         try:
             return super().make_context(*arguments, **options)
         except KeyboardInterrupt as error:
-            raise typer.Exit(exits.explain(error)) from error
-        except usage.UsageError as error:
+            raise typer.Exit(exit_codes.explain(error)) from error
+        except usage_errors.UsageError as error:
             raise _misused(error) from error
 
     def invoke(self, ctx: Any) -> Any:
@@ -48,18 +87,18 @@ class Commands(TyperGroup):
             outcome = super().invoke(ctx)
             sys.stdout.flush()
             return outcome
-        except usage.UsageError as error:
+        except usage_errors.UsageError as error:
             raise _misused(error) from error
-        except (TailbackError, exits.Terminated, KeyboardInterrupt, OSError) as error:
-            raise typer.Exit(exits.explain(error)) from error
+        except (TailbackError, exit_codes.Terminated, KeyboardInterrupt, OSError) as error:
+            raise typer.Exit(exit_codes.explain(error)) from error
 
 
 def _misused(error: Any) -> Exception:
     """Usage error that ends a command line; an empty command line prints the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         return cast(Exception, error)
-    exits.say(usage.in_our_words(error))
-    return typer.Exit(exits.BAD_INPUT)
+    exit_codes.say(usage_errors.usage_message(error))
+    return typer.Exit(exit_codes.BAD_INPUT)
 
 
 def _version(wanted: bool) -> None:
@@ -86,18 +125,18 @@ def assemble(registry: Registry, arguments: Sequence[str] | None = None) -> type
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
+    app.callback(help=SUMMARY, epilog=exit_codes.CODES_HELP)(_options)
     word = arguments[0] if arguments else ""
     if word == "--version":
         return app
-    if word in words.COMMANDS and word not in words.TELL_OF_PLUGINS:
-        words.register(app, word)
+    if word in COMMANDS and word not in PLUGIN_DIAGNOSTICS:
+        register_command(app, word)
         return app
     of_plugins = typer.Typer()
     for name, plugin in registry.manager.list_name_plugin():
         _contribute(of_plugins, registry, name, plugin)
     if not _has(of_plugins, word):
-        words.register_all(app)
+        register_commands(app)
     app.registered_commands += of_plugins.registered_commands
     app.registered_groups += of_plugins.registered_groups
     return app
@@ -106,7 +145,7 @@ def assemble(registry: Registry, arguments: Sequence[str] | None = None) -> type
 def _has(app: typer.Typer, word: str) -> bool:
     """Return whether a command or a command group of this name was added."""
     commands = {one.name or _by_function(one.callback) for one in app.registered_commands}
-    groups = {_told(one.name) or _told(_of(one).info.name) for one in app.registered_groups}
+    groups = {_given_name(one.name) or _given_name(_of(one).info.name) for one in app.registered_groups}
     return word in commands | groups
 
 
@@ -118,7 +157,7 @@ def _of(group: Any) -> typer.Typer:
     return cast(typer.Typer, group.typer_instance)
 
 
-def _told(name: Any) -> Any:
+def _given_name(name: Any) -> Any:
     """A name, or the None that stands within typer's placeholder of one that was not given."""
     return getattr(name, "value", name)
 
@@ -134,15 +173,15 @@ def _contribute(app: typer.Typer, registry: Registry, name: str, plugin: Any) ->
 
 def command_line(arguments: list[str]) -> int:
     """Run one command line; every way to end comes out as an exit code."""
-    exits.raise_on_signals()
+    exit_codes.raise_on_signals()
     if sys.stdout is None:  # closed by the parent process: no output is wanted
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     else:
-        exits.name_stdout()
+        exit_codes.name_stdout()
     try:
         assemble(Registry.load(), arguments)(arguments, prog_name="tailback")
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else exits.MET
+        return end.code if isinstance(end.code, int) else exit_codes.MET
     except BaseException as error:
-        return exits.explain(error)
-    return exits.MET
+        return exit_codes.explain(error)
+    return exit_codes.MET

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.cli import plans as shipped
-from orchestrator.cli import points as shared
+from orchestrator.cli import batch_options as shared
 from orchestrator.errors import BadInput
-from orchestrator.terminal import exits, show
+from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -61,30 +61,30 @@ def mutate(
     Exit codes: 0 every mutant is caught (or is the same, or survives, as the plan says), 1 not so,
     or the plan itself misses a row without saying why (differs), 2 bad input.
     """
-    from orchestrator.points.mutants import Trial
-    from orchestrator.points.seeds import read_seeds
-    from orchestrator.terminal.loading import load_plan
+    from orchestrator.batch.mutation_trial import MutationTrial
+    from orchestrator.batch.seed_statistics import read_seeds
+    from orchestrator.terminal.plan_loading import load_plan
 
     if every == bool(plans):
         raise BadInput("tailback mutate", "name plans, or --all for every shipped one with mutants")
     trials = []
     for name in plans or _with_mutants():
         plan = load_plan(name, changes or [])
-        trials.append(Trial.of(plan, read_seeds(seeds, plan)))
-    found = shared.carried([p for trial in trials for p in trial.points()], out, jobs, fresh)
+        trials.append(MutationTrial.of(plan, read_seeds(seeds, plan)))
+    found = shared.run_points([p for trial in trials for p in trial.points()], out, jobs, fresh)
     results = []
     for trial in trials:
         count = len(trial.points())
         results.append(trial.judge(found[:count]))
         found = found[count:]
     if as_json:
-        show.print_json(results)
+        format_output.print_json(results)
     else:
         for result in results:
             show_trial(result)
         if len(results) > 1:
             show_sum(results)
-    raise typer.Exit(exits.MET if all(result["ok"] for result in results) else exits.MISSED)
+    raise typer.Exit(exit_codes.MET if all(result["ok"] for result in results) else exit_codes.MISSED)
 
 
 def _with_mutants() -> list[str]:
@@ -101,13 +101,13 @@ def show_trial(result: dict[str, Any]) -> None:
     """Print the table of one plan."""
     from rich.text import Text
 
-    out = show.console()
+    out = format_output.console()
     rows = [row for mutant in result["mutants"] for row in _rows(mutant)]
-    out.print(show.table(COLUMNS, rows, title=result["plan"]))
+    out.print(format_output.table(COLUMNS, rows, title=result["plan"]))
     seeds = f"{len(result['seeds'])} seeds" if len(result["seeds"]) > 1 else "1 seed"
     same = len(result["mutants"]) - result["counted"]
-    told = f", {same} said to be the same" if same else ""
-    text = f"{result['caught']} of {result['counted']} mutants caught{told} ({seeds})"
+    same_text = f", {same} said to be the same" if same else ""
+    text = f"{result['caught']} of {result['counted']} mutants caught{same_text} ({seeds})"
     out.print(Text(text, "green" if result["ok"] else "red"))
     if result["verdict"] != "met":
         missed = [row for row in result["expectations"] if not row["met"]]
@@ -125,16 +125,16 @@ def show_sum(results: list[dict[str, Any]]) -> None:
     share = caught / max(counted, 1)
     text = f"{len(results)} plans: {caught} of {counted} mutants caught ({share:.1%})"
     text += f"; not as said: {', '.join(wrong)}" if wrong else ""
-    show.console().print(Text(text, "red" if wrong else "green"), soft_wrap=True)
+    format_output.console().print(Text(text, "red" if wrong else "green"), soft_wrap=True)
 
 
 def _rows(mutant: dict[str, Any]) -> list[list[Any]]:
     """Rows of one mutant: its outcome, then a row for each expectation that caught it."""
     rows: list[list[Any]] = []
     for one in mutant["caught_by"]:
-        rows.append(["", "", one["called"], _value(one), _asked(one)])
+        rows.append(["", "", one["called"], _value(one), _bounds(one)])
     for one in mutant["named_but_met"]:
-        rows.append(["", "", f"(not by {one['called']})", _value(one), _asked(one)])
+        rows.append(["", "", f"(not by {one['called']})", _value(one), _bounds(one)])
     for called in mutant["without_its_entity"]:
         rows.append(["", "", f"({called}: not there any more)", "", ""])
     if mutant["same"]:
@@ -159,13 +159,13 @@ def _mark(outcome: str) -> Text:
 
 def _value(row: dict[str, Any]) -> str:
     if row["count"] == 1:
-        return show.quantity(row["values"][0], row["unit"])
-    median = show.quantity(row["median"], row["unit"])
+        return format_output.quantity(row["values"][0], row["unit"])
+    median = format_output.quantity(row["median"], row["unit"])
     return f"{median} (met in {row['met_in']} of {row['count']})"
 
 
-def _asked(row: dict[str, Any]) -> str:
-    return show.band(row["min"], row["max"], row["unit"])
+def _bounds(row: dict[str, Any]) -> str:
+    return format_output.band(row["min"], row["max"], row["unit"])
 
 
 def register(app: typer.Typer) -> None:

@@ -8,12 +8,12 @@ import typer
 
 from orchestrator.cli import plans as shipped
 from orchestrator.registry import Registry
-from orchestrator.terminal import exits, show
+from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
-    from orchestrator.plan.headroom import Room
-    from orchestrator.plan.network import Network
-    from orchestrator.plan.rings import Ring
+    from orchestrator.plan.pfc_headroom import BufferHeadroom
+    from orchestrator.plan.pause_dependencies import Network
+    from orchestrator.plan.cyclic_dependencies import WaitCycle
 
 
 def network(
@@ -52,16 +52,16 @@ def network(
     Exit codes: 0 nothing can deadlock and no pausing buffer can lose frames, 1 one can, 2 bad
     input.
     """
-    from orchestrator.plan.headroom import as_table, rooms
-    from orchestrator.plan.network import network as look
-    from orchestrator.plan.rings import rings
-    from orchestrator.terminal.loading import load_plan
+    from orchestrator.plan.pfc_headroom import as_table, buffer_headrooms
+    from orchestrator.plan.pause_dependencies import network as look
+    from orchestrator.plan.cyclic_dependencies import wait_cycles
+    from orchestrator.terminal.plan_loading import load_plan
 
     resolved = load_plan(plan, settings or []).check(Registry.load())
     found = look(resolved, any_traffic=any_traffic)
-    knots, short = rings(found), [room for room in rooms(resolved) if not room.lossless]
+    knots, short = wait_cycles(found), [room for room in buffer_headrooms(resolved) if not room.lossless]
     if as_json:
-        show.print_json(
+        format_output.print_json(
             {
                 "plan": resolved.plan.name,
                 "deadlock_free": not knots,
@@ -75,20 +75,20 @@ def network(
         )
     else:
         _show(found, knots, short)
-    raise typer.Exit(exits.MISSED if knots or short else exits.MET)
+    raise typer.Exit(exit_codes.MISSED if knots or short else exit_codes.MET)
 
 
-def _show(found: Network, knots: list[Ring], short: list[Room]) -> None:
+def _show(found: Network, knots: list[WaitCycle], short: list[BufferHeadroom]) -> None:
     from rich.text import Text
 
-    out = show.console()
+    out = format_output.console()
     for ring in knots:
         out.print(Text(ring.text, "bold red"), soft_wrap=True)
         rows = [
             [link, wait.buffer, wait.plugin, wait.traffic]
             for link, wait in zip(ring.links, ring.waits, strict=True)
         ]
-        out.print(show.table(("link", "held by", "plugin", "by frames of, say"), rows))
+        out.print(format_output.table(("link", "held by", "plugin", "by frames of, say"), rows))
         if ring.knot > len(ring.links):
             out.print(f"{ring.knot} links are in this knot, which has other rings, too")
         out.print("what breaks it, any one of:")

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli import points as shared
+from orchestrator.cli import batch_options as shared
 from orchestrator.errors import BadInput, Problem
-from orchestrator.points.papers import PAPERS, named, plans_of
-from orchestrator.points.subject import SIMULATED
+from orchestrator.batch.paper_figures import PAPERS, plans_of, select_papers
+from orchestrator.batch.experiment import SIMULATED
 from orchestrator.registry import Registry
-from orchestrator.terminal import exits, show
+from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
-    from orchestrator.points.carry import Carry, Found
-    from orchestrator.points.showing import Showing
-    from orchestrator.points.subject import Point
+    from orchestrator.batch.batch_executor import MeasuredPoint, RunPoint
+    from orchestrator.batch.plan_trial import PlanTrial
+    from orchestrator.batch.experiment import Point
 
 ADVICE = (
     "every point that was done is kept: the same command goes on there, with --within 0 it ends"
@@ -118,19 +118,19 @@ def papers(
     Exit codes: 0 every row is met or says why not, and every mutant is caught, 1 not so, or not
     everything was run, 2 bad input, 3 a run failed. Ctrl-C keeps what is done.
     """
-    from orchestrator.cli.papers_joined import Joined, made_by
+    from orchestrator.cli.papers_merge_columns import made_by, MergedColumns
     from orchestrator.cli.papers_page import as_markdown
-    from orchestrator.points.showing import Showing, asked
+    from orchestrator.batch.plan_trial import plan_expectations, PlanTrial
 
-    chosen, own = named(wanted or []), dict(_targets(targets, seeds))
-    joined = Joined.read(others or [])
+    chosen, own = select_papers(wanted or []), dict(_targets(targets, seeds))
+    joined = MergedColumns.read(others or [])
     plans = _plans()
     listed = plans_of(chosen, {name: plan.paper for name, plan in plans.items()})
-    places = [*own.items(), *joined.places(known=own)]
+    places = [*own.items(), *joined.target_seeds(known=own)]
     showings = {
         name: [
-            Showing.of(
-                plans[name], *_seeded(plans[name], one), mutants_over=mutants, pace=_told(pace)
+            PlanTrial.of(
+                plans[name], *_seeded(plans[name], one), mutants_over=mutants, pace=_pace_text(pace)
             )
             for one in places
         ]
@@ -141,7 +141,7 @@ def papers(
         (name, one.target): column
         for name, several in showings.items()
         for one in several
-        if not one.refused and (column := joined.column(name, one.target, asked(plans[name])))
+        if not one.refused and (column := joined.column(name, one.target, plan_expectations(plans[name])))
     }
     to_run = [
         one
@@ -149,11 +149,11 @@ def papers(
         for one in several
         if (name, one.target) not in kept and one.target in own
     ]
-    found = {one.point.digest: one for one in _carried(to_run, runs, jobs, fresh, pace, within)}
+    found = {one.point.digest: one for one in _run_showings(to_run, runs, jobs, fresh, pace, within)}
     result = {
         "command": _command(wanted or [], targets, seeds, mutants, pace, others or []),
         "made": made_by(),
-        "joined": joined.told(),
+        "joined": joined.file_table(),
         "papers": [
             {
                 "paper": paper.name,
@@ -163,7 +163,7 @@ def papers(
                         "plan": name,
                         "title": plans[name].title,
                         "shows": shows,
-                        "asked": asked(plans[name]),
+                        "asked": plan_expectations(plans[name]),
                         "on": [
                             kept.get((name, one.target)) or one.judge(found)
                             for one in showings[name]
@@ -179,10 +179,10 @@ def papers(
     if out is not None:
         _write(out, page)
     if as_json:
-        show.print_json(result)
+        format_output.print_json(result)
     elif out is None:
         print(page, end="")
-    raise typer.Exit(exits.MET if _is_settled(result) else exits.MISSED)
+    raise typer.Exit(exit_codes.MET if _is_settled(result) else exit_codes.MISSED)
 
 
 def _plans() -> dict[str, Plan]:
@@ -208,23 +208,23 @@ def _targets(text: str, seeds: str) -> list[tuple[str, str]]:
 
 
 def _seeded(plan: Plan, place: tuple[str, str]) -> tuple[str, list[int]]:
-    from orchestrator.points.seeds import read_seeds
+    from orchestrator.batch.seed_statistics import read_seeds
 
     return place[0], read_seeds(place[1], plan)
 
 
-def _told(pace: float | None) -> str | None:
+def _pace_text(pace: float | None) -> str | None:
     return None if pace is None else str(pace)
 
 
-def _carried(
-    showings: Sequence[Showing],
+def _run_showings(
+    showings: Sequence[PlanTrial],
     runs: Path,
     jobs: int | None,
     fresh: bool,
     pace: float | None,
     within: float | None,
-) -> list[Found]:
+) -> list[MeasuredPoint]:
     """All that is to be run: what is done soonest first, a plan's own runs or its mutants'."""
     parts = [(one, part) for one in showings for part in (one.own, one.mutants)]
     parts.sort(key=lambda pair: (pair[0].target != SIMULATED, pair[0].weight * len(pair[1])))
@@ -232,23 +232,23 @@ def _carried(
     of = {point.digest: one for one in showings for point in (*one.own, *one.mutants)}
     end = None if within is None else time.monotonic() + 60 * within
     try:
-        return shared.carried(
+        return shared.run_points(
             *(points, runs, jobs, fresh),
-            elsewhere=_ordinarily(lambda point: of[point.digest].plan, pace),
+            elsewhere=_executor_at_pace(lambda point: of[point.digest].plan, pace),
             weigh=lambda point: of[point.digest].weight,
             enough=lambda: end is not None and time.monotonic() >= end,
         )
     except KeyboardInterrupt:
-        exits.say(ADVICE)
+        exit_codes.say(ADVICE)
         raise
 
 
-def _ordinarily(plan_of: Callable[[Point], Plan], pace: float | None) -> Carry:
-    from orchestrator.points.in_turn import ordinarily
+def _executor_at_pace(plan_of: Callable[[Point], Plan], pace: float | None) -> RunPoint:
+    from orchestrator.batch.realtime_executors import run_locally
 
     if pace is None:
-        return shared.at_held_paces(plan_of)
-    return ordinarily(plan_of, pace=pace)
+        return shared.at_sustained_paces(plan_of)
+    return run_locally(plan_of, pace=pace)
 
 
 def _command(
@@ -283,13 +283,13 @@ def _is_settled(result: dict[str, Any]) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    from orchestrator.run.disk import full, is_full
+    from orchestrator.run.disk_space import disk_full_message, is_full
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        why = full(path) if is_full(error) else f"cannot be written: {error.strerror}"
+        why = disk_full_message(path) if is_full(error) else f"cannot be written: {error.strerror}"
         raise BadInput(str(path), why) from None
 
 

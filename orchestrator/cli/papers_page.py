@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from orchestrator.terminal import show
+from orchestrator.terminal import format_output
 
 FROM = {"text": "the text", "measured": "a model", "ours": "ours"}
 _SIGNS = re.compile(r"([\\`*<>\[\]|])")
@@ -118,30 +118,30 @@ def _able(plan: Json) -> list[Json]:
 def _row(plan: Json, at: int) -> list[str]:
     """Table row of an expectation on every target."""
     asked = plan["asked"][at]
-    bound = show.band(asked["min"], asked["max"], asked["unit"])
+    bound = format_output.band(asked["min"], asked["max"], asked["unit"])
     if asked["of_seeds"]:
         bound += " (median)" if asked["of_seeds"] == "median" else f" (in {asked['of_seeds']})"
-    cells, told = list[str](), [plain(asked["note"])] if asked["note"] else []
+    cells, notes = list[str](), [plain(asked["note"])] if asked["note"] else []
     missed = False
     for on in _able(plan):
         row = on["rows"][at] if on["rows"] else None
         cells += _came(row, on, asked["unit"])
         if row is not None and not row["met"]:
-            told += [f"**On {on['target']}:** {row['why']}"] if row["why"] else []
+            notes += [f"**On {on['target']}:** {row['why']}"] if row["why"] else []
             missed |= not row["why"]
     if missed:
         why = plain(asked["differs"]) or "the plan says no reason"
-        told.append(f"**Why it differs:** {why}")
+        notes.append(f"**Why it differs:** {why}")
     called = f"`{asked['metric']}` of `{asked['of']}` in `{asked['phase']}`"
-    return [called, bound, FROM[asked["source"]], *cells, ". ".join(told)]
+    return [called, bound, FROM[asked["source"]], *cells, ". ".join(notes)]
 
 
 def _came(row: Json | None, on: Json, unit: str) -> list[str]:
     if row is None:
         return ["", on["verdict"]]
-    value = show.quantity(row["mean"], unit)
+    value = format_output.quantity(row["mean"], unit)
     if row["sd"] is not None:
-        value += f" ± {show.quantity(row['sd'], unit)}"
+        value += f" ± {format_output.quantity(row['sd'], unit)}"
     word = "met" if row["met"] else "uncertain" if row["uncertain"] else "**missed**"
     return [value, f"{word}, {row['met_in']} of {row['count']}"]
 

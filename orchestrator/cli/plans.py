@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.errors import BadInput
-from orchestrator.plan.mistakes import unknown
+from orchestrator.plan.input_problems import unknown
 from orchestrator.registry import Registry
-from orchestrator.terminal import show
+from orchestrator.terminal import format_output
 
 FILE = ".toml"
 
@@ -72,9 +72,9 @@ def plans(
       tailback run mine.toml
     """
     if schema:
-        from orchestrator.plan.plan_schema import plan_schema
+        from orchestrator.plan.json_schema import plan_schema
 
-        show.print_json(plan_schema())
+        format_output.print_json(plan_schema())
         return
     if resolved:
         _print_resolved(name, as_json)
@@ -82,30 +82,30 @@ def plans(
     if name is not None:
         text = named(name).read_text(encoding="utf-8")
         if as_json:
-            show.print_json(tomllib.loads(text))
+            format_output.print_json(tomllib.loads(text))
         else:
             print(text, end="")
         return
     found = [_summary(key, Path(path)) for key, path in sorted(Registry.load().plans().items())]
     if as_json:
-        show.print_json(found)
+        format_output.print_json(found)
         return
     rows = [[p["name"], p["title"] or "", p["duration"] or "", p["paper"] or ""] for p in found]
-    listed = show.table(("plan", "title", "lasts", "paper"), rows)
-    show.console(piped_width=show.LINE_PER_ROW).print(listed)
+    listed = format_output.table(("plan", "title", "lasts", "paper"), rows)
+    format_output.console(piped_width=format_output.LINE_PER_ROW).print(listed)
 
 
 def _print_resolved(name: str | None, as_json: bool) -> None:
     """The plan as a run folder keeps it. A file will do as well as a name."""
     from orchestrator.plan import Plan
-    from orchestrator.terminal.loading import locate
+    from orchestrator.terminal.plan_loading import locate
 
     if name is None:
         raise BadInput("tailback plans", "--resolved needs the NAME of a plan")
     registry = Registry.load()
     plan = Plan.load(locate(name, registry.plans()), registry).check(registry).plan
     if as_json:
-        show.print_json(plan.to_table())
+        format_output.print_json(plan.to_table())
     else:
         print(plan.to_toml(), end="")
 

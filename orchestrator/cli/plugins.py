@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.errors import BadInput
-from orchestrator.plan.mistakes import unknown
+from orchestrator.plan.input_problems import unknown
 from orchestrator.registry import Registry
 from orchestrator.target import fitting
-from orchestrator.terminal import exits, show
+from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
@@ -62,12 +62,12 @@ def _show_all(found: list[dict[str, Any]]) -> None:
         for a in found
     ]
     columns = ("kind", "plugin", "parameters and defaults", "presets", "targets", "from")
-    show.console().print(show.table(columns, rows))
+    format_output.console().print(format_output.table(columns, rows))
     print("`tailback plugins NAME` tells more of one: units, bounds, what each parameter does.")
 
 
-def _show_one(a: dict[str, Any]) -> None:
-    out = show.console()
+def _show_algorithm(a: dict[str, Any]) -> None:
+    out = format_output.console()
     print(f"{a['name']}: {a['summary']}")
     print(f"kind     {a['kind'].replace('_', ' ')}")
     print(f"targets  {' '.join(a['targets'])}")
@@ -76,7 +76,7 @@ def _show_one(a: dict[str, Any]) -> None:
     keys = ("name", "default", "unit", "bounds", "help")
     if a["parameters"]:
         rows = [["required" if p[k] is None else p[k] for k in keys] for p in a["parameters"]]
-        out.print(show.table(columns, rows))
+        out.print(format_output.table(columns, rows))
     for name, values in a["presets"].items():
         changes = ", ".join(f"{key} = {value}" for key, value in values.items())
         print(f"preset {name}: {changes or 'the defaults'}")
@@ -109,12 +109,12 @@ def plugins(
         raise BadInput("tailback plugins", [unknown("NAME", "plugin", name, names)])
     _ = registry.targets, registry.plans()  # so that their problems are known
     for problem in registry.problems:
-        exits.say(problem)
+        exit_codes.say(problem)
     if as_json:
-        show.print_json({"plugins": found, "problems": registry.problems})
+        format_output.print_json({"plugins": found, "problems": registry.problems})
     elif name is not None:
         for algorithm in found:
-            _show_one(algorithm)
+            _show_algorithm(algorithm)
     else:
         _show_all(found)
 

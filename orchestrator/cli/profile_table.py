@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchestrator.profile.evidence import evidence_of
-from orchestrator.profile.model import Profile, Times
-from orchestrator.terminal import show
+from orchestrator.profile.provenance import evidence_of
+from orchestrator.profile.profile_model import Profile, Times
+from orchestrator.terminal import format_output
 
 COLUMNS = ("what", "of", "typical", "p99", "worst", "known by")
 TURNED = {"cnm": "CNM", "pause_sent": "PAUSE sent", "pause_obeyed": "PAUSE obeyed"}
@@ -13,7 +13,7 @@ Row = tuple[str, str, str, str, str, str]
 
 def show_profile(profile: Profile, path: str) -> None:
     """Print it."""
-    out = show.console()
+    out = format_output.console()
     way = "veth pairs" if profile.path.kind == "veth" else " to ".join(profile.path.ports)
     machine = profile.machine
     head = (
@@ -22,7 +22,7 @@ def show_profile(profile: Profile, path: str) -> None:
         f"{profile.date:%Y-%m-%d %H:%M} UTC, {profile.took_s:.0f} s"
     )
     out.print(head, soft_wrap=True)
-    out.print(show.table(COLUMNS, rows(profile)))
+    out.print(format_output.table(COLUMNS, rows(profile)))
     if not profile.quiet:
         share = f"{profile.stalls.waited_share:.0%}"
         text = f"other processes took {share} of the cores: this is the machine as busy as it was"
@@ -51,10 +51,10 @@ def rows(profile: Profile) -> list[Row]:
                 f"{window.p99_error_ppm:.0f} ppm",
                 f"{window.max_error_ppm:.0f} ppm",
             )
-            within = f"{of}, {show.quantity(window.window_ns / 1e9, 's')}"
+            within = f"{of}, {format_output.quantity(window.window_ns / 1e9, 's')}"
             found.append(_row("limiter within", within, cells, "limiter.windows"))
     for delay in profile.delay:
-        of = f"{show.quantity(delay.delay_ns / 1e9, 's')}, {delay.load:.0%}"
+        of = f"{format_output.quantity(delay.delay_ns / 1e9, 's')}, {delay.load:.0%}"
         found.append(_row("delay line, error", of, _cells(delay.error), "delay"))
         if delay.lost_frames or delay.reordered_frames:
             cells = (f"{delay.lost_frames} lost", "", f"{delay.reordered_frames} out of order")
@@ -96,4 +96,4 @@ def _cells(times: Times) -> tuple[str, str, str]:
 
 
 def _ns(value: int) -> str:
-    return show.quantity(value / 1e9, "s")
+    return format_output.quantity(value / 1e9, "s")

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli import known, plans, summary
-from orchestrator.cli import points as shared
-from orchestrator.cli.key_options import ControllerKeyThere, KeysThere
-from orchestrator.cli.plan_keys import complete_key
+from orchestrator.cli import plans, profile_advice, run_summary
+from orchestrator.cli import batch_options as shared
+from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
+from orchestrator.cli.plan_key_completion import complete_key
 from orchestrator.errors import BadInput
-from orchestrator.live.datapaths import DATAPATHS
-from orchestrator.live.stamps import STAMPS
+from orchestrator.live.datapath_options import DATAPATHS
+from orchestrator.live.datapath_options import STAMPS
 from orchestrator.registry import Registry
-from orchestrator.terminal import exits, show
+from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
-    from orchestrator.run.frozen import Frozen
+    from orchestrator.run.frozen_expectations import Frozen
     from orchestrator.testbed.inventory import Testbed
 
-CODES = {"met": exits.MET, "unjudged": exits.MET, "missed": exits.MISSED}
+CODES = {"met": exit_codes.MET, "unjudged": exit_codes.MET, "missed": exit_codes.MISSED}
 
 
 def complete_target(incomplete: str) -> list[tuple[str, str]]:
@@ -199,8 +199,8 @@ def run(
             "them that can.",
         ),
     ] = None,
-    keys: KeysThere = None,
-    controller_key: ControllerKeyThere = None,
+    keys: KeysWithController = None,
+    controller_key: ControllerKeyWithController = None,
 ) -> None:
     """Run a plan and judge the run.
 
@@ -254,20 +254,20 @@ def run(
             if stamps is not None if key == "stamps" else launch:
                 remedy = f"the controller's inventory says it ({key} in [machines.NAME])"
                 raise BadInput(option, f"not together with --controller: {remedy}; leave it out")
-        from orchestrator.cli.remote import run_remotely
+        from orchestrator.cli.run_remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
         run_remotely(
             *(plan, target, changed, controller, keys, controller_key, as_json, report, out),
             pace=pace,
         )
-    from orchestrator.run import beside
+    from orchestrator.run import background_compile
 
     alone = seeds is None and (cores or 1) == 1
-    with beside.compiling(target) if alone else contextlib.nullcontext():
-        from orchestrator.run.execute import run as run_plan
-        from orchestrator.run.frozen import read_frozen
-        from orchestrator.terminal.loading import load_plan
+    with background_compile.background_compile(target) if alone else contextlib.nullcontext():
+        from orchestrator.run.execute_run import run as run_plan
+        from orchestrator.run.frozen_expectations import read_frozen
+        from orchestrator.terminal.plan_loading import load_plan
 
         bed = _bed(testbed, external)
         before = None if frozen is None else read_frozen(frozen)
@@ -277,20 +277,20 @@ def run(
             _ = Registry.load().targets, Registry.load().plans()  # so that their problems are known
             said = list(Registry.load().problems)
             for problem in said:
-                exits.say(problem)
+                exit_codes.say(problem)
         if before is not None:
-            _tell(before, loaded, target)
+            _report_frozen_changes(before, loaded, target)
         if as_profile is not None:
-            loaded, told = known.alike(loaded, as_profile, target, as_pace)
-            said_of_profile = {"as": told}
+            loaded, profile_entry = profile_advice.emulated_plan(loaded, as_profile, target, as_pace)
+            said_of_profile = {"as": profile_entry}
         else:
-            said_of_profile = _known(loaded, target, profile, pace, cores)
+            said_of_profile = _profile_advice(loaded, target, profile, pace, cores)
         if seeds is not None:
-            from orchestrator.cli.seeds import run_seeds, show_seeds
+            from orchestrator.cli.run_seeds import run_seeds, show_seeds
 
             over, folder = run_seeds(
                 *(loaded, seeds, target, out, jobs, fresh),
-                told=said_of_profile,
+                profile_entry=said_of_profile,
                 pace=pace,
                 cores=cores,
                 datapath=datapath,
@@ -301,15 +301,15 @@ def run(
                 frozen=before,
             )
             if as_json:
-                show.print_json({"folder": str(folder), **over})
+                format_output.print_json({"folder": str(folder), **over})
             else:
                 show_seeds(over, folder)
-            raise typer.Exit(CODES.get(over["verdict"], exits.INVALID))
+            raise typer.Exit(CODES.get(over["verdict"], exit_codes.INVALID))
         if live:
-            from orchestrator.live import places
+            from orchestrator.live import session_registry
 
-            if (lack := places.lack()) is not None:
-                exits.say(f"no console can watch this run: {lack}")
+            if (lack := session_registry.missing_folder_reason()) is not None:
+                exit_codes.say(f"no console can watch this run: {lack}")
         from orchestrator.terminal import progress_view
 
         with progress_view.shown() as progress:
@@ -329,16 +329,16 @@ def run(
                 testbed=bed,
                 programs=programs,
                 frozen=before,
-                told=said_of_profile,
+                profile_entry=said_of_profile,
             )
     for problem in Registry.load().problems:
         if problem not in said:
-            exits.say(problem)
+            exit_codes.say(problem)
     if as_json:
-        show.print_json({"folder": str(done.folder) if done.folder else None, **done.result})
+        format_output.print_json({"folder": str(done.folder) if done.folder else None, **done.result})
     else:
-        summary.show_result(done.result, done.folder)
-    raise typer.Exit(CODES.get(done.result["verdict"], exits.INVALID))
+        run_summary.show_result(done.result, done.folder)
+    raise typer.Exit(CODES.get(done.result["verdict"], exit_codes.INVALID))
 
 
 def _bed(file: Path | None, cables: list[str] | None) -> Testbed | None:
@@ -351,7 +351,7 @@ def _bed(file: Path | None, cables: list[str] | None) -> Testbed | None:
     return (bed or Testbed()).with_cables(cables) if cables else bed
 
 
-def _known(
+def _profile_advice(
     plan: Plan, target: str | None, asked: str | None, pace: float | None, cores: int | None
 ) -> dict[str, Any]:
     """Profile entry for the manifest. Raises Refused for a plan that the machine cannot carry."""
@@ -360,20 +360,20 @@ def _known(
         if asked is not None:
             raise BadInput("--profile", f"target {placed.target} reads none; leave it out")
         return {}
-    before = known.of_this_machine(asked)
-    told = known.before_run(before, placed.check(Registry.load()), pace, cores)
-    return {"profile": told}
+    before = profile_advice.machine_profile(asked)
+    profile_entry = profile_advice.check_capacity(before, placed.check(Registry.load()), pace, cores)
+    return {"profile": profile_entry}
 
 
-def _tell(before: Frozen, plan: Plan, target: str | None) -> None:
+def _report_frozen_changes(before: Frozen, plan: Plan, target: str | None) -> None:
     """Say on stderr what has changed since expectations were frozen, before anything is run."""
-    from orchestrator.run.frozen import sentences
+    from orchestrator.run.frozen_expectations import frozen_notes
 
     placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
     held = before.held_against(placed.check(Registry.load()).plan)
     if held["changed"] or held["plan_changed"]:
-        for text in sentences(held):
-            exits.say(text)
+        for text in frozen_notes(held):
+            exit_codes.say(text)
 
 
 def register(app: typer.Typer) -> None:

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.terminal import exits, show
+from orchestrator.terminal import exit_codes, format_output
 
-CODES = {"gapless": exits.MET, "lapsed": exits.MISSED, "unproven": exits.INVALID}
+CODES = {"gapless": exit_codes.MET, "lapsed": exit_codes.MISSED, "unproven": exit_codes.INVALID}
 OBSERVER_WORDS = {
     "own": "the sender's clock",
     "kernel": "the kernel, leaving",
@@ -89,10 +89,10 @@ def storm(
     Exit codes: 0 gapless, 1 there were lapses, 2 bad input or no right to send, 3 no observer but
     the sender.
     """
-    from orchestrator.storm.asked import read
-    from orchestrator.storm.ports import opened
-    from orchestrator.storm.storm import storm as held
-    from orchestrator.storm.told import as_json as table
+    from orchestrator.pause_storm.storm_request import read
+    from orchestrator.pause_storm.storm_interfaces import opened
+    from orchestrator.pause_storm.storm_runner import run_storm as held
+    from orchestrator.pause_storm.storm_report import report_table as table
     from orchestrator.terminal import progress_view
 
     asked = read(
@@ -100,57 +100,57 @@ def storm(
     )
     with opened(asked) as ports, progress_view.shown() as progress:
         outcome = held(asked, ports, progress)
-    told = table(outcome)
+    report = table(outcome)
     if as_json:
-        show.print_json(told)
+        format_output.print_json(report)
     else:
-        _show(told)
+        _show(report)
     if outcome.interrupted is not None:
         raise outcome.interrupted
-    raise typer.Exit(CODES[told["verdict"]])
+    raise typer.Exit(CODES[report["verdict"]])
 
 
-def _show(told: dict[str, Any]) -> None:
-    console = show.console()
+def _show(report: dict[str, Any]) -> None:
+    console = format_output.console()
     rows = [
         (
             port["interface"],
             words,
             seen["frames"],
-            show.quantity(seen["held_s"], "s"),
-            show.quantity(seen["worst_margin_s"], "s"),
+            format_output.quantity(seen["held_s"], "s"),
+            format_output.quantity(seen["worst_margin_s"], "s"),
             seen["lapses"],
-            show.quantity(seen["longest_lapse_s"], "s"),
+            format_output.quantity(seen["longest_lapse_s"], "s"),
             "-" if seen["lapsed_share"] is None else f"{seen['lapsed_share']:.3%}",
         )
-        for port in told["ports"]
+        for port in report["ports"]
         for word, words in OBSERVER_WORDS.items()
         if (seen := port[word]) is not None
     ]
     columns = ("port", "by", "frames", "held", "least margin", "lapses", "longest", "share")
-    console.print(show.table(columns, rows))
-    for port in told["ports"]:
-        hold, margin = (show.quantity(port[name], "s") for name in ("hold_s", "margin_s"))
+    console.print(format_output.table(columns, rows))
+    for port in report["ports"]:
+        hold, margin = (format_output.quantity(port[name], "s") for name in ("hold_s", "margin_s"))
         refused = f", {port['refused']} frames refused by the kernel" if port["refused"] else ""
-        rate = show.quantity(port["rate_bps"], "bit/s")
+        rate = format_output.quantity(port["rate_bps"], "bit/s")
         console.print(
             f"{port['interface']}: {rate}, a frame holds for {hold}, the next leaves {margin} "
             f"before that{refused}",
             markup=False,
         )
     late = ", ".join(
-        f"{name.replace('_', '.')} {show.quantity(value, 's')}"
-        for name, value in told["lateness_s"].items()
+        f"{name.replace('_', '.')} {format_output.quantity(value, 's')}"
+        for name, value in report["lateness_s"].items()
     )
     console.print(f"lateness  {late}", markup=False)
-    share = told["cpu_s"] / told["ran_s"]
-    stolen = show.quantity(told["taken_s"].get("stolen"), "s")
+    share = report["cpu_s"] / report["ran_s"]
+    stolen = format_output.quantity(report["taken_s"].get("stolen"), "s")
     console.print(
-        f"core      {share:.1%} used, {told['scheduled']}; the hypervisor took {stolen}",
+        f"core      {share:.1%} used, {report['scheduled']}; the hypervisor took {stolen}",
         markup=False,
     )
-    console.print(f"verdict   {told['verdict']}", markup=False)
-    for line in told["why"]:
+    console.print(f"verdict   {report['verdict']}", markup=False)
+    for line in report["why"]:
         console.print(f"          {line}", markup=False)
 
 

@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import plans as shipped
-from orchestrator.cli import points as shared
-from orchestrator.cli.key_options import ControllerKeyThere, KeysThere
+from orchestrator.cli import batch_options as shared
+from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
 from orchestrator.cli.run import complete_target
 from orchestrator.errors import BadInput
-from orchestrator.points.grid import Layout
-from orchestrator.terminal import exits
+from orchestrator.batch.sample_design import Layout
+from orchestrator.terminal import exit_codes
 
 LONG_S = 600.0
 """A sweep that takes longer is asked about."""
@@ -23,8 +23,8 @@ ADVICE = "every point that was done is kept: the same command goes on there"
 
 def complete_key(context: typer.Context, incomplete: str) -> list[str]:
     """For the shell: names of the plan's sweep, and its dotted keys, with the sign behind."""
-    from orchestrator.points.keys import keys_of
-    from orchestrator.terminal.loading import load_plan
+    from orchestrator.batch.sweep_key_completion import keys_of
+    from orchestrator.terminal.plan_loading import load_plan
 
     name = context.params.get("plan")
     if not name or "=" in incomplete:
@@ -141,8 +141,8 @@ def sweep(
             "--target gateware: one on each that can, side by side.",
         ),
     ] = None,
-    keys: KeysThere = None,
-    controller_key: ControllerKeyThere = None,
+    keys: KeysWithController = None,
+    controller_key: ControllerKeyWithController = None,
     changes: shared.Changes = None,
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
@@ -180,45 +180,45 @@ def sweep(
     the same command goes on there, and a wider sweep runs only what is new. `tailback console`
     shows a sweep while it is run.
     """
-    from orchestrator.points.carry import store_in
-    from orchestrator.points.journal import watched
-    from orchestrator.points.sweep import Sweep, Wishes
-    from orchestrator.points.sweeping import Running, keep
-    from orchestrator.terminal import progress_view, show
-    from orchestrator.terminal.loading import load_plan
-    from orchestrator.testbed.machines import Machines
+    from orchestrator.batch.batch_executor import open_result_store
+    from orchestrator.batch.sweep_journal import journaled
+    from orchestrator.batch.sweep_design import Sweep, SweepOptions
+    from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
+    from orchestrator.terminal import format_output, progress_view
+    from orchestrator.terminal.plan_loading import load_plan
+    from orchestrator.testbed.sweep_executors import SweepMachines
 
     loaded = load_plan(plan, changes or [])
-    machines = Machines(target, pace, testbed, controller, keys, controller_key)
+    machines = SweepMachines(target, pace, testbed, controller, keys, controller_key)
     asked = over or [], seeds, design, points, metrics or [], draw or [], edge, narrow
-    planned = Sweep.of(loaded, Wishes(*asked, machines.chosen, machines.how))
+    planned = Sweep.of(loaded, SweepOptions(*asked, machines.chosen, machines.how))
     executor, workers = machines.executor(jobs, scheduler)
-    store = store_in(out)
+    store = open_result_store(out)
     if fresh:
         store.forget()
-    exits.say(f"{len(planned.places)} places, {planned.most} points at most")
-    with watched(planned) as (onlooker, finished):
+    exit_codes.say(f"{len(planned.places)} places, {planned.most} points at most")
+    with journaled(planned) as (onlooker, finished):
         try:
             with progress_view.shown() as progress:
-                running = Running(planned, store, workers, progress, onlooker)
-                agreed = running.run(executor, exits.say, _Asking(yes))
+                running = SweepRun(planned, store, workers, progress, onlooker)
+                agreed = running.run(executor, exit_codes.say, _Confirmation(yes))
         except KeyboardInterrupt:
-            exits.say(ADVICE)
+            exit_codes.say(ADVICE)
             raise
         if not agreed:
             text = "nothing more was run, and what was is kept; --yes begins"
             raise BadInput("tailback sweep", text)
-        result, folder = keep(running, out)
+        result, folder = write_sweep_folder(running, out)
         finished(folder)
     if as_json:
-        show.print_json(result | {"folder": str(folder)})
+        format_output.print_json(result | {"folder": str(folder)})
     else:
-        from orchestrator.cli.swept import show_sweep
+        from orchestrator.cli.sweep_table import show_sweep
 
         show_sweep(result, folder)
 
 
-class _Asking:
+class _Confirmation:
     """Asks once for confirmation before a long sweep; refuses without a terminal."""
 
     def __init__(self, agreed: bool) -> None:
@@ -226,11 +226,11 @@ class _Asking:
 
     def __call__(self, most: int, seconds: float) -> bool:
         """Return whether to go on."""
-        from orchestrator.points.left import spoken
+        from orchestrator.batch.eta import format_seconds
 
         if self._agreed or seconds < LONG_S:
             return True
-        exits.say(f"up to {most} points: this takes about {spoken(seconds)}")
+        exit_codes.say(f"up to {most} points: this takes about {format_seconds(seconds)}")
         self._agreed = sys.stdin.isatty() and typer.confirm("Begin?", err=True)
         return self._agreed
 

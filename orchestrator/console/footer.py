@@ -82,7 +82,7 @@ class Keys(Widget):
             self._entries, self._palette = entries, palette
             self.refresh()
 
-    def _places(self) -> list[tuple[int, Entry]]:
+    def _layout_entries(self) -> list[tuple[int, Entry]]:
         """Column and entry of each key that fits; the palette's entry is at the right end."""
         room, at = self.size.width, 0
         last = []
@@ -110,7 +110,7 @@ class Keys(Widget):
     def _pieces(self, ground: Style) -> list[Segment]:
         key, text, bar = self._looks
         pieces, end = [], 0
-        for at, entry in self._places():
+        for at, entry in self._layout_entries():
             if entry is self._palette:
                 pieces += [Segment(" " * (at - end), ground), Segment(BAR, bar)]
             else:
@@ -121,7 +121,7 @@ class Keys(Widget):
 
     def _under(self, event: events.MouseEvent) -> Entry | None:
         """The key under the mouse."""
-        places = self._places()
+        places = self._layout_entries()
         return next((e for at, e in places if at <= event.x < at + e.width), None)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:

@@ -12,18 +12,89 @@ import ctypes
 import os
 from collections.abc import Callable
 from typing import Any
-
 import numpy as np
-
-from orchestrator.engine import entries, kept
-from orchestrator.engine.entries import Entry
-from orchestrator.engine.function import COMPILING, Function
-from orchestrator.engine.later import Later, real
-from orchestrator.engine.options import LINE_OCTETS as LINE_OCTETS
-from orchestrator.engine.options import OPTIONS as OPTIONS
+from orchestrator.engine import cache_paths, object_cache
+from orchestrator.engine.object_cache import Entry
+from orchestrator.engine.lazy_imports import import_attribute, LazyIntrinsic
+from orchestrator.engine.compile_options import LINE_OCTETS
+from orchestrator.engine.compile_options import OPTIONS
 from orchestrator.engine.records import FRAME
+import functools
+import sys
+from orchestrator.engine import object_cache
+from orchestrator.engine.object_cache import Entry, Kinds, UNFIT
+from orchestrator.engine.lazy_imports import import_attribute
 
-kept.folder()  # numba reads NUMBA_CACHE_DIR when it is imported
+# Compiled functions as Python sees them: each is compiled at its first call.
+#
+# It is made without numba. Called from Python with what C can hand over it is an entry
+# (`engine.object_cache`), which a later process loads without numba, too. With arrays, strings, tuples, or
+# where an exception may be raised, it is numba's own dispatcher; called by a compiled function it is
+# a part of that (`engine.parts`).
+
+COMPILING = "orchestrator.engine.numba_compile"
+"""The module that imports numba."""
+
+
+class Function:
+    """`py_func` compiled; `inline`: put it into its compiled callers."""
+
+    def __init__(self, function: Callable[..., Any], inline: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.inline = inline
+        self.entries: dict[Kinds, Entry | str] = {}
+        self._calls: dict[Kinds, Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Call it, compiled for the types of these arguments."""
+        kinds = None if keywords else object_cache.kinds_of(arguments)
+        if kinds is None:
+            return self.dispatcher(*arguments, **keywords)
+        call = self._calls.get(kinds)
+        if call is None:
+            entry = self.entry(kinds)
+            call = (
+                object_cache.callable_at(entry, kinds) if isinstance(entry, Entry) else self.dispatcher
+            )
+            self._calls[kinds] = call
+        return call(*arguments)
+
+    def entry(self, kinds: Kinds) -> Entry | str:
+        """The entry for arguments of these kinds, from the cache or compiled; UNFIT."""
+        if kinds not in self.entries:
+            file = object_cache.file_of(self.py_func, kinds)
+            found = None if file is None else object_cache.load(file)
+            if found is None:
+                found = UNFIT if file is None else import_attribute(f"{COMPILING}:entry")(self, kinds, file)
+            self.entries[kinds] = found
+        return self.entries[kinds]
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """numba's, which calls of other arguments and compiled functions go to."""
+        return import_attribute(f"{COMPILING}:part")(self.py_func, self.inline)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.dispatcher._numba_type_
+
+    def __reduce__(self) -> Any:
+        """It is what stands under its name; what was made of a function elsewhere is made again.
+
+        numba pickles what a function calls to tell whether what it has kept is of the same code.
+        """
+        module = sys.modules.get(self.py_func.__module__)
+        if getattr(module, self.py_func.__qualname__, None) is self:
+            return self.py_func.__qualname__
+        return _recreate_function, (self.py_func, self.inline, object_cache.code_fingerprint(self.py_func))
+
+
+def _recreate_function(function: Callable[..., Any], inline: bool, made_of: Any) -> Function:
+    return Function(function, inline)
+
+
+cache_paths.folder()  # numba reads NUMBA_CACHE_DIR when it is imported
 
 DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
 """True when everything runs as ordinary Python (NUMBA_DISABLE_JIT=1)."""
@@ -48,7 +119,7 @@ def plain(function: Any) -> Callable[..., Any]:
 _callables: list[Callable[..., int]] = [lambda *_: 0]
 _addresses: dict[tuple[Any, ...], int] = {}
 _records: dict[int, Any] = {}
-_places: dict[int, int] = {}
+_addresses_by_id: dict[int, int] = {}
 
 
 def kernel_address(
@@ -73,11 +144,11 @@ def _compile_kernel(
         _callables.append(function)
         return len(_callables) - 1
     records = tuple(str(np.dtype(one)) for one in (state, params, entity, FRAME))
-    file = entries.file_of(function, records)
-    found = None if file is None else entries.load(file)
+    file = object_cache.file_of(function, records)
+    found = None if file is None else object_cache.load(file)
     if isinstance(found, Entry):
         return found.address
-    compile_kernel = real(f"{COMPILING}:kernel")
+    compile_kernel = import_attribute(f"{COMPILING}:kernel")
     address: int = compile_kernel(function, state, params, entity, None if found else file)
     return address
 
@@ -97,17 +168,17 @@ def record_address(array: np.ndarray) -> int:
     if DISABLED:
         plain = array.view(np.ndarray)  # a recarray would make records of its own again
         _records[address] = plain.view(np.dtype((_Fields, array.dtype)))[0]
-        _places[id(_records[address])] = address
+        _addresses_by_id[id(_records[address])] = address
     return address
 
 
-_call_by_address = Later("orchestrator.engine.lowered.memory:call_by_address")
-_word_at = Later("orchestrator.engine.lowered.memory:word_at")
-_put_word = Later("orchestrator.engine.lowered.memory:put_word")
-_fetch = Later("orchestrator.engine.lowered.memory:fetch")
-_beside = Later("orchestrator.engine.lowered.memory:beside")
-_binary_digits = Later("orchestrator.engine.lowered.memory:binary_digits")
-_stay_apart = Later("orchestrator.engine.lowered.memory:stay_apart")
+_call_by_address = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:call_by_address")
+_word_at = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:word_at")
+_put_word = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:put_word")
+_prefetch = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:prefetch")
+_record_at_offset = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:record_at_offset")
+_binary_digits = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:binary_digits")
+_prevent_inlining = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:prevent_inlining")
 
 if DISABLED:
 
@@ -115,15 +186,15 @@ if DISABLED:
         """Number of binary digits of a number that is not negative; 0 has none."""
         return int(value).bit_length()
 
-    def fetch(record):  # type: ignore[no-untyped-def]
+    def prefetch(record):  # type: ignore[no-untyped-def]
         """Have a record brought near that is read soon: its values are what they were."""
 
-    def stay_apart():  # type: ignore[no-untyped-def]
+    def prevent_inlining():  # type: ignore[no-untyped-def]
         """Have the function that calls this not put into its callers: of compiled ones alone."""
 
     def flow_state(state, flow):  # type: ignore[no-untyped-def]
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
-        return _records[_places[id(state)] + state.dtype.itemsize * (flow + 1)]
+        return _records[_addresses_by_id[id(state)] + state.dtype.itemsize * (flow + 1)]
 
     def word_at(address, index):  # type: ignore[no-untyped-def]
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
@@ -138,7 +209,7 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
-    stay_apart = _stay_apart
+    prevent_inlining = _prevent_inlining
 
     @inlined
     def binary_digits(value):  # type: ignore[no-untyped-def]
@@ -146,14 +217,14 @@ else:
         return _binary_digits(value)
 
     @inlined
-    def fetch(record):  # type: ignore[no-untyped-def]
+    def prefetch(record):  # type: ignore[no-untyped-def]
         """Have a record brought near that is read soon: its values are what they were."""
-        _fetch(record)
+        _prefetch(record)
 
     @inlined
     def flow_state(state, flow):  # type: ignore[no-untyped-def]
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
-        return _beside(state, flow + 1)
+        return _record_at_offset(state, flow + 1)
 
     @inlined
     def word_at(address, index):  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.events import MOST_EVENTS, MOST_TIMERS
+from orchestrator.engine.kernel_events import MOST_EVENTS, MOST_TIMERS
 
 NEVER = 1 << 62
 """A time that does not come (ps)."""
@@ -50,9 +50,9 @@ own."""
 SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
 """Rule of a switch for a destination with several paths: one for each flow, one for each frame at
 random, a copy of the frame for each."""
-WAYS = -2
+PORT_SETS = -2
 """A route of this value or less is no port but that row of the ways, counted down from it."""
-HERE = -NEVER
+LOCAL_DELIVERY = -NEVER
 """A route that is none of these: the place is this switch, and its port depends on the address."""
 
 ENTROPY_BITS = 11
@@ -197,7 +197,7 @@ PORT = record(
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
     "drift",  # 2^-30: so much slower than its rate it sends, by its node's clock
 )
-LATE, LATE_INSIDE, LATE_NO_MORE = 1, 2, 3
+LAZY, LAZY_BEHIND_INPUTS, LAZINESS_DISABLED = 1, 2, 3
 """Lazy ports: the queue is filled by events alone; frames reach it from inputs without one;
 likewise, but it wakes for each that leaves."""
 
@@ -490,7 +490,7 @@ COMMAND = record(
     "offset",  # where in the memory, or which flow
     "value",
 )
-SET, START_FLOW, STOP_FLOW, MARK, SERVE, HURRY = range(6)
+SET, START_FLOW, STOP_FLOW, MARK, SERVE, DISABLE_LAZINESS = range(6)
 """Actions of a command: write a value into the memory; start or stop a flow; mark a phase boundary
 with a row of samples and a copy of the latency histograms; let a port send that was held; let the
 line of a port hand every frame over when it is due, from now on."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.errors import BadInput
 from orchestrator.pages import generated
-from orchestrator.terminal.exits import explain
+from orchestrator.terminal.exit_codes import explain
 
 FOLDER = Path("docs/reference")
 

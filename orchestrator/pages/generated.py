@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from orchestrator.pages import algorithms, commands, metrics, plan
+from orchestrator.pages import algorithms_page, commands_page, metrics_page, plan_page
 
 NOTE = "Made from the code by `python -m orchestrator.pages`; not to be edited."
 
 PAGES: dict[str, Callable[[], str]] = {
-    "plan.md": plan.page,
-    "algorithms.md": algorithms.page,
-    "commands.md": commands.page,
-    "metrics.md": metrics.page,
+    "plan.md": plan_page.page,
+    "algorithms.md": algorithms_page.page,
+    "commands.md": commands_page.page,
+    "metrics.md": metrics_page.page,
 }
 """File below docs/reference -> function that returns its text: heading, blank line, body."""
 

@@ -34,12 +34,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestrator.lazily import from_modules
+from orchestrator.lazy_exports import from_modules
 
 if TYPE_CHECKING:
-    from orchestrator.plan.actions import Action
-    from orchestrator.plan.catalog import Catalog, Use
-    from orchestrator.plan.entries import (
+    from orchestrator.plan.timeline_actions import Action
+    from orchestrator.plan.plugin_catalog import Catalog, Use
+    from orchestrator.plan.plan_tables import (
         External,
         Inputs,
         Limiter,
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
         Switch,
         Traffic,
     )
-    from orchestrator.plan.names import Direction, Flow, Port
+    from orchestrator.plan.entity_names import Direction, Flow, Port
     from orchestrator.plan.plan import Plan, ResolvedPlan
-    from orchestrator.plan.schedule import Capture, Expect, Phase, Step
+    from orchestrator.plan.timeline_tables import Capture, Expect, Phase, Step
 
 _MODULES = {
     "actions": ("Action",),
@@ -78,7 +78,7 @@ _MODULES = {
     "plan": ("Plan", "ResolvedPlan"),
     "schedule": ("Capture", "Expect", "Phase", "Step"),
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_EXPORTS = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Action",
@@ -109,4 +109,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:
-    __getattr__ = from_modules(__name__, _PLACES)
+    __getattr__ = from_modules(__name__, _EXPORTS)

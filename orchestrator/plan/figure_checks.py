@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator.errors import Problem
-from orchestrator.plan import watching
-from orchestrator.plan.drawable import OF, SCALES, drawn_of, unit_of, value_of
-from orchestrator.plan.fields import SLUG
-from orchestrator.plan.figures import Figure
-from orchestrator.plan.mistakes import Clash, shown, unknown
-from orchestrator.plan.model import PlanModel
-from orchestrator.plan.observed import is_of
+from orchestrator.plan import observers
+from orchestrator.plan.drawable_metrics import drawn_of, OF, SCALES, unit_of, value_of
+from orchestrator.plan.field_types import SLUG
+from orchestrator.plan.figure_tables import Figure
+from orchestrator.plan.input_problems import Clash, shown, unknown
+from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.observables import is_of
 from orchestrator.plan.units import DURATION, UnitError
 
-WHOLE = "run"
+ENTIRE_RUN = "run"
 
 
 def figure_problems(plan: PlanModel) -> Iterator[Problem]:
     """Every figure that no report could draw."""
     if not plan.figure:
         return
-    entities = watching.entities(plan)
+    entities = observers.observed_entities(plan)
     for index, figure in enumerate(plan.figure):
         where = f"figure[{index}]"
         faults = list(_shape(where, figure))
@@ -52,15 +52,15 @@ def _shape(where: str, figure: Figure) -> Iterator[Problem]:
         yield Clash(f"{where}.levels", None, "'levels' is for x = 'phase' or 'of'")
     if figure.phases and figure.x != "phase":
         yield Clash(f"{where}.phases", None, "'phases' is for x = 'phase'; 'phase' says which part")
-    if figure.phase != WHOLE and figure.x == "phase":
+    if figure.phase != ENTIRE_RUN and figure.x == "phase":
         yield Clash(f"{where}.phase", figure.phase, "with x = 'phase', 'phases' says which")
     if figure.published and figure.kind == "cdf":
         yield Clash(f"{where}.published", None, "values are laid over lines, bars and tables")
 
 
 def _phases(where: str, figure: Figure, plan: PlanModel) -> Iterator[Problem]:
-    if figure.phase not in (WHOLE, *plan.phases):
-        yield unknown(f"{where}.phase", "phase", figure.phase, [*plan.phases, WHOLE])
+    if figure.phase not in (ENTIRE_RUN, *plan.phases):
+        yield unknown(f"{where}.phase", "phase", figure.phase, [*plan.phases, ENTIRE_RUN])
     for place, name in enumerate(figure.phases):
         if name not in plan.phases:
             yield unknown(f"{where}.phases[{place}]", "phase", name, plan.phases)

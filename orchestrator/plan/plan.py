@@ -18,23 +18,28 @@ from zlib import crc32
 from pydantic import PrivateAttr, ValidationError
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import names
-from orchestrator.plan.actions import Action, Uses
-from orchestrator.plan.canonical import NO_PART_OF_A_RUN, canonical
-from orchestrator.plan.catalog import Catalog, Use
-from orchestrator.plan.checks import problems as cross_problems
-from orchestrator.plan.expand import compose, expand
-from orchestrator.plan.layers import Layer, layers
-from orchestrator.plan.mistakes import shown
-from orchestrator.plan.model import PlanModel
-from orchestrator.plan.places import placed
-from orchestrator.plan.resolving import look_up_all, resolve
-from orchestrator.plan.rewiring import has_fabric, in_one, is_of_fabric, rewired
-from orchestrator.plan.routes import Routes, Ways, routes, ways
-from orchestrator.plan.salvage import elsewhere, mend
-from orchestrator.plan.settings import apply, told_of
-from orchestrator.plan.text import is_text, parse, read, write
-from orchestrator.plan.translate import paths, translate
+from orchestrator.plan import entity_names
+from orchestrator.plan.timeline_actions import Action, Uses
+from orchestrator.plan.canonical_form import canonical, NOT_IN_RUN
+from orchestrator.plan.plugin_catalog import Catalog, Use
+from orchestrator.plan.plan_checks import problems as cross_problems
+from orchestrator.plan.range_expansion import compose, expand
+from orchestrator.plan.base_plans import Layer, layers
+from orchestrator.plan.input_problems import shown
+from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.error_locations import with_locations
+from orchestrator.plan.plugin_resolution import look_up_all, resolve
+from orchestrator.plan.fabric_override import (
+    combined_layers,
+    has_fabric,
+    is_of_fabric,
+    with_fabric_settings,
+)
+from orchestrator.plan.shortest_paths import multipath_routes, MultipathRoutes, routes, Routes
+from orchestrator.plan.partial_check import remaining_problems, without_mistakes
+from orchestrator.plan.setting_overrides import apply, with_setting_locations
+from orchestrator.plan.toml_text import is_text, parse, read, write
+from orchestrator.plan.pydantic_errors import paths, translate
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Plan(PlanModel):
             self.__pydantic_validator__.validate_python(data, self_instance=self, context=context)
         except ValidationError as error:
             problems = translate(error, type(self), data)
-            problems += self._look_again(data, error, origin)
+            problems += self._problems_between_tables(data, error, origin)
             raise BadInput(origin.source, problems) from None
         self._origin = origin
         self._layers = made_of if has_fabric(made_of) else ()
@@ -79,12 +84,12 @@ class Plan(PlanModel):
             raise BadInput(origin.source, problems)
 
     @classmethod
-    def _look_again(
+    def _problems_between_tables(
         cls, data: dict[str, Any], error: ValidationError, origin: Origin
     ) -> list[Problem]:
         """Problems between the tables of a plan whose tables have `error`s of their own."""
         wrong = paths(error, cls)
-        mended = mend(data, wrong)
+        mended = without_mistakes(data, wrong)
         if mended is None:
             return []
         second = cls.__new__(cls)
@@ -95,7 +100,7 @@ class Plan(PlanModel):
             )
         except ValidationError:
             return []
-        return elsewhere(cross_problems(second, bare=origin.bare), data, wrong)
+        return remaining_problems(cross_problems(second, bare=origin.bare), data, wrong)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Plan) and self.to_table() == other.to_table()
@@ -122,14 +127,14 @@ class Plan(PlanModel):
                 plan = cls(Origin(source, bare=False), **data)
             except BadInput as error:
                 of_plugins = look_up_all(data, catalog, bare=False)[1] if catalog else []
-                told = {problem.where for problem in error.problems}
-                new = [problem for problem in of_plugins if problem.where not in told]
+                descriptions = {problem.where for problem in error.problems}
+                new = [problem for problem in of_plugins if problem.where not in descriptions]
                 raise BadInput(source, error.problems + new) from None
             plan._layers = tuple(stack) if has_fabric(stack) else ()
             if catalog is not None:
                 plan.check(catalog)
         except BadInput as error:
-            raise placed(error, stack) from None
+            raise with_locations(error, stack) from None
         return plan
 
     def check(self, catalog: Catalog) -> ResolvedPlan:
@@ -142,7 +147,7 @@ class Plan(PlanModel):
         try:
             found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
         except BadInput as error:
-            raise told_of(error, [*self._set], [*self._set.values()]) from None
+            raise with_setting_locations(error, [*self._set], [*self._set.values()]) from None
         # one whose every default is written out already need not be read a second time
         written = found.data == self.to_table() and self._has_no_more_than_a_run()
         plan = self if written else self.with_data(found.data)
@@ -152,7 +157,7 @@ class Plan(PlanModel):
         return all(
             getattr(self, name)
             == PlanModel.model_fields[name].get_default(call_default_factory=True)
-            for name in NO_PART_OF_A_RUN
+            for name in NOT_IN_RUN
         )
 
     @property
@@ -165,15 +170,15 @@ class Plan(PlanModel):
 
         `said`: where they were said, which messages have for a place; empty: nowhere to point at.
         """
-        told = [f"{said} {shown(setting)!r}" if said else "" for setting in settings]
+        descriptions = [f"{said} {shown(setting)!r}" if said else "" for setting in settings]
         of_fabric = [one for one in settings if is_of_fabric(one.partition("=")[0])]
         others = [one for one in settings if one not in of_fabric]
         try:
             below = self._rewired(of_fabric) if of_fabric else self
             made = below._laid_over(others)
         except BadInput as error:
-            raise told_of(error, settings, told, sole=True) from None
-        made._set = {**self._set, **dict(zip(settings, told, strict=True))}
+            raise with_setting_locations(error, settings, descriptions, sole=True) from None
+        made._set = {**self._set, **dict(zip(settings, descriptions, strict=True))}
         return made
 
     def _laid_over(self, settings: Sequence[str]) -> Self:
@@ -186,14 +191,14 @@ class Plan(PlanModel):
 
     def _rewired(self, settings: Sequence[str]) -> Self:
         """This plan with another fabric, and on top all that was laid over it before."""
-        layers = rewired(self._layers, settings)
+        layers = with_fabric_settings(self._layers, settings)
         made = self.with_data(compose(layers, bare=self._origin.bare))
         made._layers = layers
         return made._laid_over(self._laid)
 
     def unexpanded(self) -> dict[str, Any] | None:
         """Data of an equal plan that names its fabric; None where no such data is known."""
-        data = in_one(self._layers, self._laid)
+        data = combined_layers(self._layers, self._laid)
         try:
             return data if data is not None and self.with_data(data) == self else None
         except BadInput:
@@ -218,37 +223,37 @@ class Plan(PlanModel):
         """The text that `load` reads back as an equal plan."""
         return write(self.to_table())
 
-    def ports(self) -> list[names.Port]:
+    def ports(self) -> list[entity_names.Port]:
         """Every end of every link."""
-        return names.ports(self)
+        return entity_names.ports(self)
 
-    def directions(self) -> list[names.Direction]:
+    def directions(self) -> list[entity_names.Direction]:
         """Both directions of every link."""
-        return names.directions(self)
+        return entity_names.directions(self)
 
-    def flows(self) -> list[names.Flow]:
+    def flows(self) -> list[entity_names.Flow]:
         """Every generator of every traffic entry."""
-        return names.flows(self)
+        return entity_names.flows(self)
 
-    def lanes(self) -> list[names.Lane]:
+    def lanes(self) -> list[entity_names.Lane]:
         """The lanes of every port."""
-        return names.lanes(self)
+        return entity_names.lanes(self)
 
     def limiters(self) -> dict[str, list[str]]:
         """NIC -> names of its limiters."""
-        return names.limiters(self)
+        return entity_names.limiters(self)
 
     def entities(self) -> dict[str, frozenset[str]]:
         """Everything results can speak of -> its kinds."""
-        return names.entities(self)
+        return entity_names.entities(self)
 
     def routes(self) -> Routes:
         """Node -> destination -> name of the port towards it."""
         return routes(self)
 
-    def ways(self) -> Ways:
+    def ways(self) -> MultipathRoutes:
         """Node -> destination -> names of all ports towards it, where the node may choose."""
-        return ways(self)
+        return multipath_routes(self)
 
 
 def composed(

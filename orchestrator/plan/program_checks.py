@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator.errors import Problem
-from orchestrator.plan.entries import Nic
-from orchestrator.plan.mistakes import Clash, unknown
-from orchestrator.plan.model import PlanModel
-from orchestrator.plan.programs import NODE, RDMA
+from orchestrator.plan.plan_tables import Nic
+from orchestrator.plan.input_problems import Clash, unknown
+from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.program_table import NODE, RDMA
 
 
 def with_rdma(plan: PlanModel) -> set[str]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestrator.lazily import from_modules
+from orchestrator.lazy_exports import from_modules
 
 if TYPE_CHECKING:
-    from orchestrator.profile.model import FORMAT, Profile
-    from orchestrator.profile.reading import read_profile
+    from orchestrator.profile.profile_model import FORMAT, Profile
+    from orchestrator.profile.profile_store import read_profile
 
 __all__ = ["FORMAT", "Profile", "read_profile"]
-_PLACES = {"FORMAT": "model", "Profile": "model", "read_profile": "reading"}
+_EXPORTS = {"FORMAT": "profile_model", "Profile": "profile_model", "read_profile": "profile_store"}
 
 if not TYPE_CHECKING:
-    __getattr__ = from_modules(__name__, _PLACES)
+    __getattr__ = from_modules(__name__, _EXPORTS)

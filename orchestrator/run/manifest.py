@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import __version__
-from orchestrator.run import machine
+from orchestrator.run import machine_info
 
 LIBRARIES = ("numpy", "numba", "llvmlite", "pydantic", "pluggy", "pyarrow", "matplotlib")
 """Libraries whose version can change a run's numbers or files."""
@@ -86,7 +86,7 @@ def _absent(value: dict[str, Any], prefix: str = "") -> list[str]:
     return keys
 
 
-def build(
+def build_manifest(
     plan: str,
     target: str,
     seed: int,
@@ -111,15 +111,15 @@ def build(
         "offloads": offloads,
         "started": (started or datetime.datetime.now(datetime.UTC)).isoformat(timespec="seconds"),
         "command": list(sys.argv),
-        "machine": machine.describe(),
+        "machine": machine_info.describe(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "libraries": library_versions(),
     }
     return manifest | {"absent": _absent(manifest)}
 
 
-def of_another(manifest: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+def remote_manifest(manifest: dict[str, Any], remote: dict[str, Any]) -> dict[str, Any]:
     """The manifest of a run that another machine made: `remote` has that machine's entries, and
     `on` its name."""
-    kept = {key: value for key, value in manifest.items() if key != "absent"} | told
+    kept = {key: value for key, value in manifest.items() if key != "absent"} | remote
     return kept | {"absent": _absent(kept)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.plan import Plan
-from orchestrator.plan.judge import unit_of
-from orchestrator.plan.metrics import bound
-from orchestrator.plan.schedule import Expect
-from orchestrator.run.uncertainty import is_uncertain
+from orchestrator.plan.expectation_checks import unit_of
+from orchestrator.plan.metric_registry import bound
+from orchestrator.plan.timeline_tables import Expect
+from orchestrator.run.metric_uncertainty import is_uncertain
 
 Metrics = dict[str, Any]
 """Phase -> entity -> metric -> value."""

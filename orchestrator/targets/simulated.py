@@ -17,8 +17,8 @@ from orchestrator.progress import Progress, moment
 from orchestrator.target import Target
 
 if TYPE_CHECKING:
-    from orchestrator.assembly import Again, Assembly
-    from orchestrator.live.session import Session
+    from orchestrator.assembly import Assembly, ReusableWorld
+    from orchestrator.live.live_session import Session
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
@@ -54,11 +54,11 @@ class Simulated(Target):
         if session is not None and (session.cores or 1) > 1:
             return _on_cores(resolved, session, progress)
         spare = SPARE_COMMANDS if session else 0
-        return _on_one(lambda: assemble(resolved, spare=spare), session, progress)
+        return _on_single_core(lambda: assemble(resolved, spare=spare), session, progress)
 
-    def run_again(self, resolved: ResolvedPlan, progress: Report, again: Again) -> Recording:
+    def run_in_world(self, resolved: ResolvedPlan, progress: Report, again: ReusableWorld) -> Recording:
         """Simulate a plan that is run with many seeds, in reused arrays and without live feed."""
-        return _on_one(lambda: again.world(resolved), None, progress)
+        return _on_single_core(lambda: again.world(resolved), None, progress)
 
 
 def _reporting(duration: int, progress: Report) -> Callable[[int], None]:
@@ -71,18 +71,18 @@ def _reporting(duration: int, progress: Report) -> Callable[[int], None]:
     return report
 
 
-def _on_one(
+def _on_single_core(
     lay_out: Callable[[], Assembly], session: Session | None, progress: Report
 ) -> Recording:
     """Simulate a whole world on this core."""
     from orchestrator.assembly import record
     from orchestrator.engine.node.event_loop import simulate
-    from orchestrator.run import beside
-    from orchestrator.run.compiling import announced
+    from orchestrator.run import background_compile
+    from orchestrator.run.engine_compile import report_compiling
 
-    with announced(progress):
+    with report_compiling(progress):
         assembly = lay_out()
-        beside.wait()
+        background_compile.wait_for_compile()
         simulate(assembly.world, 0, 0)
     plan, world = assembly.resolved.plan, assembly.world
     report = _reporting(plan.duration, progress)
@@ -104,17 +104,17 @@ def _on_one(
 def _on_cores(resolved: ResolvedPlan, session: Session, progress: Report) -> Recording:
     """Simulate the whole plan in as many parts as it pays to cut it into, a core for each."""
     from orchestrator.assembly import assemble, record
-    from orchestrator.run.compiling import announced
-    from orchestrator.targets.parallel.parts import parts
-    from orchestrator.targets.parallel.threads import Parts
+    from orchestrator.run.engine_compile import report_compiling
+    from orchestrator.targets.parallel.partitioning import partition
+    from orchestrator.targets.parallel.parallel_run import ParallelRun
 
     if session.pace is not None:
         raise BadInput("cores", "a run on several cores keeps no pace; leave one of the two out")
-    cut = parts(resolved, session.cores or 1)
+    cut = partition(resolved, session.cores or 1)
     if len(cut) == 1:
-        return _on_one(lambda: assemble(resolved), None, progress)
-    with announced(progress):
-        several = Parts(resolved, cut)
+        return _on_single_core(lambda: assemble(resolved), None, progress)
+    with report_compiling(progress):
+        several = ParallelRun(resolved, cut)
         several.advance(0, 0)
     wall, cpu = time.perf_counter(), time.process_time()
     several.run(_reporting(resolved.plan.duration, progress))
@@ -129,7 +129,7 @@ def _on_cores(resolved: ResolvedPlan, session: Session, progress: Report) -> Rec
 def _watched(assembly: Assembly, session: Session, report: Callable[[int], None]) -> None:
     """The same loop for a run that is watched: it stops for changes and keeps a pace."""
     from orchestrator.engine.node.event_loop import simulate
-    from orchestrator.live.paced import PacedLoop
+    from orchestrator.live.paced_loop import PacedLoop
 
     def loop(until: int) -> bool:
         return bool(simulate(assembly.world, until, EVENTS_PER_REPORT) < EVENTS_PER_REPORT)

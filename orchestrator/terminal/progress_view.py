@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from orchestrator.progress import Progress, Report
-from orchestrator.terminal import show
-from orchestrator.terminal.plain import plain
+from orchestrator.terminal import format_output
+from orchestrator.terminal.escape_control import plain
 
 LINE_EVERY_S = 5.0
 """A log gets a line per stage, and then at most one in this time."""
@@ -52,7 +52,7 @@ def shown() -> Iterator[Report]:
         bars.TimeElapsedColumn(),
         bars.TextColumn("{task.fields[detail]}", style="dim"),
     )
-    stderr = show.console(stderr=True)
+    stderr = format_output.console(stderr=True)
     with bars.Progress(*columns, console=stderr, transient=True, auto_refresh=False) as bar:
         task = bar.add_task("starting", total=1.0, detail="")
 

@@ -31,10 +31,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.mistakes import Clash, Missing, unknown
-from orchestrator.plan.text import table_in
-from orchestrator.plan.translate import translate
-from orchestrator.testbed import keys
+from orchestrator.plan.input_problems import Clash, Missing, unknown
+from orchestrator.plan.toml_text import table_in
+from orchestrator.plan.pydantic_errors import translate
+from orchestrator.testbed import curve_keys
 
 Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$")]
 End = Annotated[
@@ -113,10 +113,10 @@ class Testbed(Table):
         return {name: dict(entry.ports) for name, entry in self.external.items()}
 
     def held(self, interfaces: Sequence[str]) -> AbstractContextManager[Mapping[str, Any]]:
-        """Have some interfaces of this machine for one run: see `orchestrator.testbed.lending`."""
-        from orchestrator.testbed.lending import held
+        """Have some interfaces of this machine for one run: see `orchestrator.testbed.nic_guard`."""
+        from orchestrator.testbed.nic_guard import guarded_nics
 
-        return held(interfaces)
+        return guarded_nics(interfaces)
 
     def with_cables(self, said: Sequence[str]) -> Self:
         """This testbed with cables to devices, DEVICE.PORT=INTERFACE each, besides and on top.
@@ -203,6 +203,6 @@ class Testbed(Table):
 
 
 def _key(path: Path, entry: MachineEntry) -> str:
-    if keys.KEY.fullmatch(entry.key):
+    if curve_keys.KEY.fullmatch(entry.key):
         return entry.key
-    return keys.public_key(str(path.parent / entry.key))
+    return curve_keys.public_key(str(path.parent / entry.key))

@@ -29,18 +29,18 @@ from typing import Any
 import numpy as np
 from textual.events import Key
 
-from orchestrator.assembly.columns import probes
-from orchestrator.assembly.names import Indices
+from orchestrator.assembly.sample_columns import probes
+from orchestrator.assembly.row_index import Indices
 from orchestrator.console.app import KINDS, Console
-from orchestrator.console.data import RunData
-from orchestrator.console.sources import LiveSource, take_in
-from orchestrator.live import places, protocol
-from orchestrator.live.feed import Feed
-from orchestrator.live.rows import NoRows
-from orchestrator.live.session import Session
+from orchestrator.console.run_data import RunData
+from orchestrator.console.run_sources import LiveSource, take_in
+from orchestrator.live import feed_messages, session_registry
+from orchestrator.live.feed_server import FeedServer
+from orchestrator.live.sample_rows import NoRows
+from orchestrator.live.live_session import Session
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 
 HERTZ = 100
 NODES = 64
@@ -96,7 +96,7 @@ def feed(address: str, seconds: int) -> None:
     session = Session(plan(seconds).check(Registry.load()), "simulated")
     made = MadeUp(session)
     session.begin(made.columns, made, ("set", "act", "halt"))
-    server = Feed(session, address)
+    server = FeedServer(session, address)
     server.start()
     print(len(made.columns), flush=True)
     while made.count() < seconds * HERTZ:
@@ -219,11 +219,11 @@ class Still:
         first = int(self.data.times[-1]) * HERTZ // 10**12 + 1 if self.data.rows else 0
         self.data.add(*self._made.read(first, first + rows))
 
-    def poll(self) -> list[protocol.Answer]:
+    def poll(self) -> list[feed_messages.Answer]:
         """Nobody answers."""
         return []
 
-    def ask(self, request: protocol.Request) -> str | None:
+    def ask(self, request: feed_messages.Request) -> str | None:
         """Nobody is asked."""
         return None
 
@@ -257,7 +257,7 @@ async def draws(size: tuple[int, int]) -> None:
 
 async def look_on(process: int, size: tuple[int, int], used: bool) -> None:
     """Watch a run of another process until it is over; `used`: with a key every second."""
-    while not (notes := [note for note in places.runs() if note.process == process]):
+    while not (notes := [note for note in session_registry.running_sessions() if note.process == process]):
         await asyncio.sleep(0.1)
     app = Console(LiveSource(notes[0].address, notes[0].run, notes[0].plan))
     cpu, begin = time.process_time(), time.monotonic()

@@ -24,8 +24,8 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
-from orchestrator.targets.parallel.parts import split
-from orchestrator.targets.parallel.threads import Parts
+from orchestrator.targets.parallel.partitioning import split
+from orchestrator.targets.parallel.parallel_run import ParallelRun
 
 TREE = """
 name = "fat-tree-of-1024"
@@ -61,9 +61,9 @@ def alone(plan: ResolvedPlan) -> tuple[float, float, Assembly]:
     return time.perf_counter() - wall, time.process_time() - cpu, assembly
 
 
-def together(plan: ResolvedPlan, cores: int) -> tuple[float, float, Parts]:
+def together(plan: ResolvedPlan, cores: int) -> tuple[float, float, ParallelRun]:
     """The same on several."""
-    several = Parts(plan, split(plan, cores))
+    several = ParallelRun(plan, split(plan, cores))
     wall, cpu = time.perf_counter(), time.process_time()
     several.run(lambda _: None)
     return time.perf_counter() - wall, time.process_time() - cpu, several
@@ -94,7 +94,7 @@ def about(plan: ResolvedPlan) -> Row:
     return {"plan": plan.plan.name, "nodes": len(plan.plan.nodes)}
 
 
-def windows(several: Parts) -> Row:
+def windows(several: ParallelRun) -> Row:
     """What the windows of a run in parts tell, when it is over."""
     events = [int(part.world.clock[0].events) for part in several.assemblies]
     even = max(events) * len(events) / sum(events)

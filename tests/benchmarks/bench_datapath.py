@@ -85,9 +85,9 @@ class Node:
     """The switch of the plan in one of the machines, behind a backend."""
 
     def __init__(self, resolved: Any, machines: Any, host: str, backend: Any) -> None:
-        from orchestrator.engine.datapath import ports
-        from orchestrator.targets.software.rig import Shared
-        from orchestrator.targets.software.thread import Thread
+        from orchestrator.engine.datapath import port_backend
+        from orchestrator.targets.software.thread_io import Shared
+        from orchestrator.targets.software.datapath_thread import Thread
 
         places = {"switch.nic": ("switch", 0), "switch.sink": ("switch", 1)}
         machines.machines["switch"] = machines.machines[host]  # a node's machine has its name
@@ -96,19 +96,19 @@ class Node:
         del machines.machines["switch"]
         self.pool, self.rig = self.thread.assembly.world, self.thread.rig
         self.rig.start_ns[0] = time.monotonic_ns()
-        ports.begin(self.pool, self.rig)
+        port_backend.begin(self.pool, self.rig)
 
 
 def frame_of(world: Any, length: int) -> Any:
     """The octets of a data frame of the plan, uint8[length]."""
     import numpy as np
 
-    from orchestrator.engine.frames.blank import blank, blank_frames
-    from orchestrator.engine.frames.codec import encode
+    from orchestrator.engine.frames.descriptor_reset import empty_descriptors, reset_descriptor
+    from orchestrator.engine.frames.frame_codec import encode
     from orchestrator.engine.records import DATA
 
-    frame, flow = blank_frames(1)[0], world.flows[0]
-    blank(frame, DATA, length, flow.priority, 0, flow.source, flow.destination)
+    frame, flow = empty_descriptors(1)[0], world.flows[0]
+    reset_descriptor(frame, DATA, length, flow.priority, 0, flow.source, flow.destination)
     octets = np.zeros(max(length, 128), np.uint8)
     encode(world.types, frame, octets)
     return octets[:length]
@@ -133,20 +133,20 @@ class Hops:
         import numpy as np
         from pyroute2 import IPRoute
 
-        from orchestrator import interpreter
-        from orchestrator.engine.datapath.batch import sender
+        from orchestrator import python_command
+        from orchestrator.engine.datapath.mmsg_batch import sender
         from orchestrator.registry import Registry
-        from orchestrator.targets.software.backends import PACKETS, Backend
-        from orchestrator.targets.software.kernelcalls import die_with_parent
-        from orchestrator.targets.software.namespaces import Machines
-        from orchestrator.targets.software.xdp import bpf
-        from orchestrator.targets.software.xdp.backend import Xdp
+        from orchestrator.targets.software.packet_backends import Backend, PACKETS
+        from orchestrator.targets.software.linux_syscalls import die_with_parent
+        from orchestrator.targets.software.network_namespaces import Machines
+        from orchestrator.targets.software.xdp import bpf_program
+        from orchestrator.targets.software.xdp.xdp_backend import Xdp
         from tests.orchestrator.targets.software.rigged import End
 
         resolved = plan().check(Registry.load())
         self.machines = machines = Machines()
         backends: dict[str, Backend] = {"packet": PACKETS, "switch packet": PACKETS}
-        modes = (bpf.GENERIC, bpf.NATIVE) * 2
+        modes = (bpf_program.GENERIC, bpf_program.NATIVE) * 2
         ways = [*PORTS_ALONE[1:], *NODES[1:]]
         for name, mode, grant in zip(ways, modes, granted, strict=False):
             backends[name] = Xdp(grant, 2048, mode)
@@ -182,11 +182,11 @@ class Hops:
         self.world = self.ends["switch packet"].pool
         self.octets = np.zeros(0, np.uint8)
         self.source = subprocess.Popen(
-            interpreter.module("tests.benchmarks.datapath_sender", str(self.cores[-1])),
+            python_command.module("tests.benchmarks.datapath_sender", str(self.cores[-1])),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=interpreter.environment(OPENBLAS_NUM_THREADS="1"),
+            env=python_command.environment(OPENBLAS_NUM_THREADS="1"),
             pass_fds=[machines.open(names[0]).fileno() for names in self.near.values()],
             start_new_session=True,
             preexec_fn=lambda: die_with_parent(signal.SIGKILL),
@@ -268,11 +268,11 @@ class Hops:
 
     def latency(self, way: str, rate: float) -> Any:
         """Of each frame at a rate, ns."""
-        from orchestrator.calibration.grounds import VETH, Watch
-        from orchestrator.calibration.observer import Observer, Offset
+        from orchestrator.calibration.trial_links import ObserverPlacement, VETH
+        from orchestrator.calibration.packet_observer import Observer, Offset
 
         room = int(rate * LATENCY_S * 1.2) + 1000
-        observer = Observer(VETH.ring(self.machines, Watch(self.near[way][2], room)), room)
+        observer = Observer(VETH.ring(self.machines, ObserverPlacement(self.near[way][2], room)), room)
         offset = Offset.now().ns
         self.beside(way, LATENCY_S, max(int(1e9 / rate), 1))
         self.settle(way)
@@ -290,7 +290,7 @@ def measure(
     """Job of the worker. `peers` are started by its parent, and woken for their turns."""
     import numpy as np
 
-    from orchestrator.targets.software.realtime import prepare
+    from orchestrator.targets.software.realtime_scheduling import prepare
 
     hops = Hops(granted, peers, asked)
 
@@ -374,8 +374,8 @@ def _rounded(rates: dict[str, float]) -> dict[str, int]:
 
 def main() -> None:
     """Run it in a worker, with what AF_XDP takes and with the peer where they can be had."""
-    from orchestrator.targets.software.launch import Worker
-    from orchestrator.targets.software.xdp import able, grant
+    from orchestrator.targets.software.worker_process import Worker
+    from orchestrator.targets.software.xdp import privileged_setup, xdp_probe
     from tests.benchmarks import peer_ovs
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -386,8 +386,8 @@ def main() -> None:
     known = (*NODES, *PORTS_ALONE, "bridge", *peer_ovs.WAYS)
     if strange := [way for way in asked if way not in known]:
         parser.error(f"{', '.join(strange)}: no such way; {', '.join(known)} are expected")
-    lack, no_peer = able.lack(), peer_ovs.lack()
-    granted = [] if lack is not None else [grant.make(2) for _ in range(4)]
+    lack, no_peer = xdp_probe.xdp_refusal(), peer_ovs.lack()
+    granted = [] if lack is not None else [privileged_setup.make(2) for _ in range(4)]
     ways = [way for way in peer_ovs.WAYS if no_peer is None and ("xdp" not in way or granted)]
     ways = [way for way in ways if not asked or way in asked]
     job = "tests.benchmarks.bench_datapath:measure"

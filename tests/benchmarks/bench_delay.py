@@ -17,24 +17,24 @@ LOADS = (0.1, 0.5, 1.0)
 
 def measure(control: Any, seconds: float) -> dict[str, Any]:
     """Job of the worker."""
-    from orchestrator.calibration.arithmetic import told
-    from orchestrator.calibration.delay import DELAYS, measure_delay
-    from orchestrator.calibration.plans import FRAME, GIGABIT, MS, delayed
-    from orchestrator.calibration.stalls import measure_stalls
-    from orchestrator.calibration.trial import rehearse
-    from orchestrator.targets.software.backends import PACKETS
-    from orchestrator.targets.software.realtime import prepare
+    from orchestrator.calibration.profile_statistics import as_plain_data
+    from orchestrator.calibration.shaping_accuracy import DELAYS, measure_delay
+    from orchestrator.calibration.trial_plans import delayed, FRAME, GIGABIT, MS
+    from orchestrator.calibration.core_stalls import measure_stalls
+    from orchestrator.calibration.datapath_trial import rehearse
+    from orchestrator.targets.software.packet_backends import PACKETS
+    from orchestrator.targets.software.realtime_scheduling import prepare
 
     rehearse(delayed(MS, GIGABIT, GIGABIT, FRAME, MS))
-    report: dict[str, Any] = {"preparation": prepare(), "stalls": told(measure_stalls(seconds)[0])}
+    report: dict[str, Any] = {"preparation": prepare(), "stalls": as_plain_data(measure_stalls(seconds)[0])}
     report["delay"] = [
-        told(measure_delay(delay, seconds, PACKETS, load)) for delay in DELAYS for load in LOADS
+        as_plain_data(measure_delay(delay, seconds, PACKETS, load)) for delay in DELAYS for load in LOADS
     ]
     return report
 
 
 if __name__ == "__main__":
-    from orchestrator.targets.software.launch import run_job
+    from orchestrator.targets.software.worker_process import run_job
 
     wanted = float(sys.argv[1]) if len(sys.argv) > 1 else 3.0
     print(json.dumps(run_job("tests.benchmarks.bench_delay:measure", wanted), indent=1))

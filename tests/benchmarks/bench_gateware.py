@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 
 PLAN = Path(__file__).parents[1] / "firmware" / "plans" / "overload.toml"
-IDLE = [f"traffic.{flow}.start=5.9ms" for flow in ("one", "two")]
+IDLE = [f"traffic.{flow}.start=5.9ms" for flow in ("algorithm_named", "two")]
 
 
 def measure(runs: int) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def whole(name: str) -> Row:
     from orchestrator.plan import Plan
     from orchestrator.progress import silent
     from orchestrator.registry import Registry
-    from orchestrator.run.execute import run
+    from orchestrator.run.execute_run import run
 
     registry = Registry.load()
     began = time.perf_counter()

@@ -35,10 +35,10 @@ BURST = 8
 
 def measure(control: Any, seconds: float) -> dict[str, Any]:
     """Job of the worker."""
-    from orchestrator.calibration.limiter import RATES
-    from orchestrator.calibration.plans import FRAME, MS, limited
-    from orchestrator.calibration.trial import rehearse
-    from orchestrator.targets.software.realtime import prepare
+    from orchestrator.calibration.shaping_accuracy import RATES
+    from orchestrator.calibration.trial_plans import FRAME, limited, MS
+    from orchestrator.calibration.datapath_trial import rehearse
+    from orchestrator.targets.software.realtime_scheduling import prepare
 
     rehearse(limited(RATES[0], FRAME, MS))
     report: dict[str, Any] = {"preparation": prepare()}
@@ -53,15 +53,15 @@ def measure(control: Any, seconds: float) -> dict[str, Any]:
 
 def ours(rate: int, frame: int, seconds: float, period: str) -> dict[str, float]:
     """The limiter of a NIC, as `tailback calibrate` looks at it."""
-    from orchestrator.calibration.grounds import Watch
-    from orchestrator.calibration.limiter import SETTLED_NS
-    from orchestrator.calibration.plans import S, limited
-    from orchestrator.calibration.trial import run_trial
+    from orchestrator.calibration.trial_links import ObserverPlacement
+    from orchestrator.calibration.shaping_accuracy import SETTLED_NS
+    from orchestrator.calibration.trial_plans import limited, S
+    from orchestrator.calibration.datapath_trial import run_trial
 
     room = round(1.2 * rate * seconds / 8 / frame) + 1000
     plan = limited(rate, frame, round(seconds * S))
     plan = plan.with_settings([f"nodes.nic.limiter.period={period}"])
-    outcome = run_trial(plan, [["nic"]], watches=[Watch("sink", room)])
+    outcome = run_trial(plan, [["nic"]], watches=[ObserverPlacement("sink", room)])
     times = outcome.seen["sink"].data.times_ns - outcome.start_ns
     return told(rate, frame, times[times > SETTLED_NS])
 
@@ -70,7 +70,7 @@ def told(rate: int, frame: int, times_ns: Any) -> dict[str, float]:
     """Of the times (ns) of frames."""
     import numpy as np
 
-    from orchestrator.calibration.arithmetic import gap_ns, mean_error_ppm
+    from orchestrator.calibration.profile_statistics import gap_ns, mean_error_ppm
 
     ideal = gap_ns(frame, rate)
     gaps = np.diff(times_ns)
@@ -92,11 +92,11 @@ def peer(name: str, rate: int, frame: int, seconds: float) -> dict[str, Any]:
     """A queueing discipline of the kernel's, kept full."""
     import numpy as np
 
-    from orchestrator.calibration.grounds import VETH, Watch
-    from orchestrator.calibration.limiter import SETTLED_NS
-    from orchestrator.calibration.observer import Observer, Offset
-    from orchestrator.engine.datapath.batch import sender
-    from orchestrator.targets.software.namespaces import Machines
+    from orchestrator.calibration.trial_links import ObserverPlacement, VETH
+    from orchestrator.calibration.shaping_accuracy import SETTLED_NS
+    from orchestrator.calibration.packet_observer import Observer, Offset
+    from orchestrator.engine.datapath.mmsg_batch import sender
+    from orchestrator.targets.software.network_namespaces import Machines
     from tests.benchmarks import datapath_loops as loops
 
     machines = Machines()
@@ -114,7 +114,7 @@ def peer(name: str, rate: int, frame: int, seconds: float) -> dict[str, Any]:
             if done.returncode:
                 return {"skipped": done.stderr.strip()}
     room = round(1.2 * rate * seconds / 8 / frame) + 1000
-    observer = Observer(VETH.ring(machines, Watch("sink", room)), room)
+    observer = Observer(VETH.ring(machines, ObserverPlacement("sink", room)), room)
     out = sender(np.zeros((1, 2048), np.uint8), BURST, [2])
     out.octets[0, :18] = list(bytes.fromhex("025442000002 025442000001 8100 0001 88b5"))
     socket = machines.open("nic").fileno()
@@ -137,7 +137,7 @@ def peer(name: str, rate: int, frame: int, seconds: float) -> dict[str, Any]:
 
 if __name__ == "__main__":
     sys.path.insert(0, os.getcwd())
-    from orchestrator.targets.software.launch import run_job
+    from orchestrator.targets.software.worker_process import run_job
 
     wanted = float(sys.argv[1]) if len(sys.argv) > 1 else 3.0
     print(json.dumps(run_job("tests.benchmarks.bench_limiter:measure", wanted), indent=1))

@@ -21,10 +21,10 @@ def measure(control: Any, seconds: float, pinned: bool) -> dict[str, Any]:
     """Job of the worker."""
     import numpy as np
 
-    from orchestrator.engine.datapath.batch import receiver, sender
+    from orchestrator.engine.datapath.mmsg_batch import receiver, sender
     from orchestrator.engine.histogram import new_histogram, percentile_ps
-    from orchestrator.targets.software.namespaces import Machines
-    from orchestrator.targets.software.realtime import pin, prefault, prepare, taken
+    from orchestrator.targets.software.network_namespaces import Machines
+    from orchestrator.targets.software.realtime_scheduling import pin, prefault, prepare, taken
     from tests.benchmarks import veth_loops as loops
 
     machines = Machines()
@@ -91,7 +91,7 @@ def measure(control: Any, seconds: float, pinned: bool) -> dict[str, Any]:
 
 if __name__ == "__main__":
     sys.path.insert(0, os.getcwd())
-    from orchestrator.targets.software.launch import run_job
+    from orchestrator.targets.software.worker_process import run_job
 
     job = "tests.benchmarks.bench_pacing:measure"
     wanted = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0

@@ -55,11 +55,11 @@ while time.monotonic() < end:
 
 def measure(control: Any, seconds: float, rate: int, most: int) -> dict[str, Any]:
     """Job of the worker."""
-    from orchestrator.storm import times
-    from orchestrator.targets.software.namespaces import Machines
+    from orchestrator.pause_storm import pause_quanta
+    from orchestrator.targets.software.network_namespaces import Machines
 
     machines = Machines()
-    hold = times.hold_ns(65_535, rate)
+    hold = pause_quanta.hold_ns(65_535, rate)
     report: dict[str, Any] = {"rate_bps": rate, "hold_s": hold / 1e9, "one port": {}, "ports": []}
     pairs = 0
 
@@ -94,12 +94,12 @@ def of_ours(machines: Any, ports: int, seconds: float, rate: int) -> dict[str, A
     import socket
 
     from orchestrator.engine.histogram import percentile_ps
-    from orchestrator.storm import loop
-    from orchestrator.storm.asked import Asked
-    from orchestrator.storm.desk import start
-    from orchestrator.storm.ports import Port, prepare
-    from orchestrator.storm.storm import desk_of, planned_of
-    from orchestrator.storm.thread import StormThread
+    from orchestrator.pause_storm import send_loop
+    from orchestrator.pause_storm.storm_request import StormRequest
+    from orchestrator.pause_storm.storm_state import start
+    from orchestrator.pause_storm.storm_interfaces import Port, prepare
+    from orchestrator.pause_storm.storm_runner import planned_of, state_of
+    from orchestrator.pause_storm.storm_runner import StormThread
 
     opened = []
     for number in range(ports):
@@ -108,8 +108,8 @@ def of_ours(machines: Any, ports: int, seconds: float, rate: int) -> dict[str, A
             raw.bind(("p0", 0))
         prepare(raw)
         opened.append(Port("p0", MAC, "veth", rate, raw))
-    asked = Asked(("p0",) * ports, seconds, (3, 4), rate_bps=rate)
-    desk = desk_of(planned_of(asked, opened, 0))
+    asked = StormRequest(("p0",) * ports, seconds, (3, 4), rate_bps=rate)
+    desk = state_of(planned_of(asked, opened, 0))
     ends = ears(machines, ports, int(desk.holds[0]["hold_ns"]))
     thread = StormThread(desk)
     begun = time.monotonic_ns()
@@ -119,7 +119,7 @@ def of_ours(machines: Any, ports: int, seconds: float, rate: int) -> dict[str, A
         thread.join(0.05)
         for end in ends:
             end.take()
-    loop.settle(desk)
+    send_loop.drain_stamps(desk)
     for end in ends:
         end.end()
     for port in opened:
@@ -129,7 +129,7 @@ def of_ours(machines: Any, ports: int, seconds: float, rate: int) -> dict[str, A
         "kernel": summed(list(desk.kernel)),
         "far_end": summed([end.ledger[row] for row, end in enumerate(ends)]),
         "scheduled": thread.scheduled,
-        "sleeps": bool(desk.control[loop.NAP_NS]),
+        "sleeps": bool(desk.control[send_loop.NAP_NS]),
         "lateness_p99_us": percentile_ps(desk.lateness, 0.99) / 1e6,
         "lateness_max_us": percentile_ps(desk.lateness, 1.0) / 1e6,
         "cpu_share": thread.cpu_s / seconds,
@@ -140,10 +140,10 @@ def of_ours(machines: Any, ports: int, seconds: float, rate: int) -> dict[str, A
 
 def of_peer(machines: Any, code: str, seconds: float, rate: int) -> dict[str, Any]:
     """A process that sends through the first port, with the same far end."""
-    from orchestrator.storm import times
-    from orchestrator.storm.octets import HOLDS, frames_of
+    from orchestrator.pause_storm import pause_quanta
+    from orchestrator.pause_storm.pause_frames import frames_of, HOLDS
 
-    hold = times.hold_ns(65_535, rate)
+    hold = pause_quanta.hold_ns(65_535, rate)
     frame = frames_of(MAC, (3, 4), 65_535)[HOLDS].tobytes().hex()
     ends = ears(machines, 1, hold)
     words = [sys.executable, "-c", code, frame, str(seconds), str(hold / 1e9)]
@@ -160,9 +160,9 @@ def of_peer(machines: Any, code: str, seconds: float, rate: int) -> dict[str, An
 
 def ears(machines: Any, ports: int, hold: int) -> list[Any]:
     """A far end for each port."""
-    from orchestrator.storm.far_end import FarEnd
-    from orchestrator.storm.ledger import new_notes
-    from orchestrator.targets.software.namespaces import FIRST_INTERFACE
+    from orchestrator.pause_storm.far_end import FarEnd
+    from orchestrator.pause_storm.hold_accounting import new_notes
+    from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE
 
     found = []
     for number in range(ports):
@@ -188,13 +188,13 @@ def summed(ledgers: list[Any]) -> dict[str, Any]:
 def idle(seconds: float, hold: int) -> dict[str, Any]:
     """How often a thread that sleeps and wakes as the storm's does is late by more than quanta."""
     from orchestrator.engine.histogram import percentile_ps, share_above
-    from orchestrator.storm import loop
-    from orchestrator.storm.desk import Planned, start
-    from orchestrator.storm.octets import frames_of
-    from orchestrator.storm.storm import desk_of
-    from orchestrator.storm.thread import StormThread
+    from orchestrator.pause_storm import send_loop
+    from orchestrator.pause_storm.storm_state import Planned, start
+    from orchestrator.pause_storm.pause_frames import frames_of
+    from orchestrator.pause_storm.storm_runner import state_of
+    from orchestrator.pause_storm.storm_runner import StormThread
 
-    desk = desk_of([Planned(-1, frames_of(MAC, (3,), 1), hold, hold * 3 // 4)], stamps=False)
+    desk = state_of([Planned(-1, frames_of(MAC, (3,), 1), hold, hold * 3 // 4)], stamps=False)
     begun = time.monotonic_ns()
     start(desk, begun, begun + int(seconds * 1e9))
     thread = StormThread(desk)
@@ -206,7 +206,7 @@ def idle(seconds: float, hold: int) -> dict[str, Any]:
         "wakes": wakes,
         "later_than_the_margin": round(share_above(late, hold * 3 // 4 * 1000) * wakes),
         "max_us": percentile_ps(late, 1.0) / 1e6,
-        "sent": int(desk.control[loop.SENT]),
+        "sent": int(desk.control[send_loop.SENT]),
     }
 
 
@@ -219,7 +219,7 @@ class ToStderr:
 
 if __name__ == "__main__":
     from orchestrator.plan.units import parse_rate
-    from orchestrator.targets.software.launch import Worker
+    from orchestrator.targets.software.worker_process import Worker
 
     wanted = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
     bits = parse_rate(sys.argv[2] if len(sys.argv) > 2 else "100Gb/s")

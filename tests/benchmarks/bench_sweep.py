@@ -24,10 +24,10 @@ from pathlib import Path
 from statistics import median
 
 from orchestrator.plan import Plan
-from orchestrator.points.subject import NOT_RUN
-from orchestrator.points.sweep import Sweep, Wishes
-from orchestrator.points.sweeping import Running, write_sweep
-from orchestrator.points.through import processes
+from orchestrator.batch.experiment import NOT_RUN
+from orchestrator.batch.sweep_design import Sweep, SweepOptions
+from orchestrator.batch.sweep_run import SweepRun, write_sweep
+from orchestrator.batch.stream_executor import process_executor
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
 
@@ -89,10 +89,10 @@ def sweep(places: int, seeds: int) -> tuple[float, float]:
     """(CPU, wall) seconds of the sweep, with its tables."""
     begun = _now()
     with tempfile.TemporaryDirectory() as folder:
-        from orchestrator.points.store import Store
+        from orchestrator.batch.result_store import Store
 
-        running = Running(_sweep(places, seeds), Store(Path(folder) / ".points"), JOBS)
-        running.run(processes(JOBS))
+        running = SweepRun(_sweep(places, seeds), Store(Path(folder) / ".points"), JOBS)
+        running.run(process_executor(JOBS))
         write_sweep(running, Path(folder))
     return _since(begun)
 
@@ -102,7 +102,7 @@ def _sweep(places: int, seeds: int) -> Sweep:
     weights = ",".join(map(str, range(1, places // trips + 1)))
     over = [f"nodes.switch.congestion_point.weight={weights}"]
     over.append(f"links.up{{1..8}}.delay={','.join(f'{10 * n}us' for n in range(1, trips + 1))}")
-    return Sweep.of(plan(), Wishes(over=over, seeds=str(seeds)))
+    return Sweep.of(plan(), SweepOptions(over=over, seeds=str(seeds)))
 
 
 def _now() -> tuple[float, float]:

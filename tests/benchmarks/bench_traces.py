@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import CNM, DATA, PAUSE
-from traces.capture.ahead import available
+from traces.capture.read_ahead import available
 
 SNAP = 95
 FLOWS = 64
@@ -50,7 +50,7 @@ SEQUENCE = slice(54, 62)
 
 def frame(kind: int, length: int, **fields: int) -> np.ndarray:
     """The first octets of a frame."""
-    record = blank_frames(1)
+    record = empty_descriptors(1)
     record["kind"], record["length"] = kind, length
     for name, value in fields.items():
         record[name] = value
@@ -131,9 +131,9 @@ def headers_only(path: Path) -> None:
 
 
 def whole(path: Path, count: int, cores: int) -> None:
-    from traces.analysis import Settings, look
+    from traces.analysis import read_captures, Settings
 
-    (seen,) = look(path, settings=Settings(rate_bps=10**10, cores=cores)).analysis.interfaces
+    (seen,) = read_captures(path, settings=Settings(rate_bps=10**10, cores=cores)).analysis.interfaces
     assert sum(seen.frames.values()) == count
     assert len(seen.flows) == FLOWS
     assert all(flow.lost == 0 for flow in seen.flows)

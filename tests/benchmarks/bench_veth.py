@@ -20,10 +20,10 @@ def measure(control: Any) -> dict[str, Any]:
     """Job of the worker."""
     import numpy as np
 
-    from orchestrator.engine.datapath.batch import receiver, sender
+    from orchestrator.engine.datapath.mmsg_batch import receiver, sender
     from orchestrator.engine.datapath.libc import monotonic_ns
-    from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
-    from orchestrator.targets.software.realtime import prepare
+    from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines
+    from orchestrator.targets.software.realtime_scheduling import prepare
     from tests.benchmarks import veth_loops as loops
 
     machines = Machines()
@@ -75,6 +75,6 @@ def measure(control: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from orchestrator.targets.software.launch import run_job
+    from orchestrator.targets.software.worker_process import run_job
 
     print(json.dumps(run_job("tests.benchmarks.bench_veth:measure"), indent=1))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath import loop, ports
-from orchestrator.engine.datapath.by_reference import by_reference
+from orchestrator.engine.datapath import port_backend, realtime_loop
+from orchestrator.engine.datapath.named_tuple_pointer import by_reference
 from orchestrator.engine.datapath.libc import monotonic_ns
-from orchestrator.engine.datapath.syscalls import flush, post
-from orchestrator.engine.datapath.tally import SENT
-from orchestrator.engine.frames.layout import CREATED
+from orchestrator.engine.datapath.packet_socket_io import flush, post
+from orchestrator.engine.datapath.link_counters import SENT
+from orchestrator.engine.frames.frame_layout import CREATED
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.pool import take
+from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.records import NEVER
 
 ON = 1
@@ -28,17 +28,17 @@ def send_burst(out, socket, length, burst):  # type: ignore[no-untyped-def]
 def turn(w, rig):  # type: ignore[no-untyped-def]
     """Forward what has arrived at port 0 through port 1, as a loop of the data path does; how many
     frames there were."""
-    if ports.look(w, rig) == 0 or not ports.has_some(rig, 0):
+    if port_backend.poll_ports(w, rig) == 0 or not port_backend.is_readable(rig, 0):
         return 0
-    count = ports.receive(rig, 0)
+    count = port_backend.receive(rig, 0)
     for k in range(count):
         slot = rig.incoming.slots[k]
         length = rig.incoming.lengths[k]
-        ports.arm(rig, k, take(w))
+        port_backend.arm(rig, k, take(w))
         w.outbox[1, k] = slot
-        ports.post(w, rig, 1, slot, length, length)
+        port_backend.post(w, rig, 1, slot, length, length)
     w.outbox_count[1] = count
-    ports.flush(w, rig, 0, 0, 2)
+    port_backend.flush(w, rig, 0, 0, 2)
     return count
 
 
@@ -64,7 +64,7 @@ def through_node(w, rig, out, socket, frames, length, burst):  # type: ignore[no
         send_burst(out, socket, length, burst)
         target += burst
         while rig.tally[ON, SENT] < target:
-            if loop.turn(w, held, NEVER) != 0:
+            if realtime_loop.loop_iteration(w, held, NEVER) != 0:
                 return -1
     return frames
 
@@ -102,7 +102,7 @@ def forward_node(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
     held = by_reference(rig)
     before = rig.tally[ON, SENT]
     while monotonic_ns(stamp) < until_ns:
-        if loop.turn(w, held, NEVER) != 0:
+        if realtime_loop.loop_iteration(w, held, NEVER) != 0:
             return -1
     return rig.tally[ON, SENT] - before
 

@@ -16,8 +16,8 @@ import sys
 
 import numpy as np
 
-from orchestrator.engine.datapath.batch import sender
-from orchestrator.targets.software.realtime import elevate, prepare
+from orchestrator.engine.datapath.mmsg_batch import sender
+from orchestrator.targets.software.realtime_scheduling import elevate, prepare
 from tests.benchmarks import datapath_loops as loops
 
 BURST = 32

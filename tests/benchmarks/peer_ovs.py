@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from orchestrator.targets.software.kernelcalls import die_with_parent
-from orchestrator.targets.software.realtime import elevate
+from orchestrator.targets.software.linux_syscalls import die_with_parent
+from orchestrator.targets.software.realtime_scheduling import elevate
 
 PROGRAMS = ("ovsdb-server", "ovsdb-tool", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "nsenter")
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")

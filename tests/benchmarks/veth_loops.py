@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.datapath.libc import monotonic_ns
-from orchestrator.engine.datapath.syscalls import arm, flush, post, receive
+from orchestrator.engine.datapath.packet_socket_io import arm, flush, post, receive
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
 

@@ -21,13 +21,13 @@ import numba
 
 from orchestrator.cli.main import command_line
 from orchestrator.plan import Plan
-from orchestrator.terminal import exits
+from orchestrator.terminal import exit_codes
 from tests.orchestrator.worlds import MS, US, assembled, run_until
 
 FOLLOWED = 3
 """Sequence of the data frame: some wait before it, so that the congestion point samples it."""
 PACKAGES = ("orchestrator.engine.", "plugins.", "traffic.")
-CODEC = "orchestrator.engine.frames.codec."
+CODEC = "orchestrator.engine.frames.frame_codec."
 """What happens below its functions is field after field."""
 GIVES_INDEX = ("take", "leave", "leave_line", "pop_control")
 """Functions that return the descriptor of a frame."""
@@ -185,7 +185,7 @@ def from_the_command() -> list[tuple[str, list[str]]]:
         sys.setprofile(watch)
         code = command_line(["run", str(plan), "--out", folder, "--no-live", "--json"])
         sys.setprofile(None)
-    assert code in (exits.MET, exits.MISSED), code
+    assert code in (exit_codes.MET, exit_codes.MISSED), code
     return list(found.items())
 
 

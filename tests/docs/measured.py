@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from orchestrator.assembly.quantities import ENTITIES
-from orchestrator.plan import Plan, watching
-from orchestrator.plan.metrics import METRICS
-from orchestrator.plan.observed import PLUGIN, Observed, plugin_of
+from orchestrator.assembly.sampled_quantities import ENTITIES
+from orchestrator.plan import observers, Plan
+from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.observables import Observed, PLUGIN, plugin_of
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Measured:
 
     def shown(self, entity: str) -> list[Observed]:
         """What the algorithms of an entity show of themselves."""
-        kinds = watching.entities(self.plan)[entity]
+        kinds = observers.observed_entities(self.plan)[entity]
         every = Registry.load().algorithms
         return [one for a in every if PLUGIN + a.name in kinds for one in a.columns]
 
     def brought(self, entity: str) -> set[str]:
         """The metrics of these."""
-        kinds = watching.entities(self.plan)[entity]
+        kinds = observers.observed_entities(self.plan)[entity]
         plugins = [kind.removeprefix(PLUGIN) for kind in kinds if kind.startswith(PLUGIN)]
         return {m for one in self.shown(entity) for name in plugins for m in one.metrics(name)}
 

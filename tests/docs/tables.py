@@ -7,10 +7,10 @@ import tomllib
 from pathlib import Path
 from unittest import mock
 
-from orchestrator.console.keys import keymap
+from orchestrator.console.key_bindings import keymap
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from orchestrator.testbed.inventory import Testbed
 from tests.docs.pages import Block, Page
 

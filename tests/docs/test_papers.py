@@ -13,8 +13,8 @@ import pytest
 
 from orchestrator.cli.papers_page import as_markdown
 from orchestrator.plan import Plan
-from orchestrator.points.papers import PAPERS, plans_of
-from orchestrator.points.showing import Showing, asked
+from orchestrator.batch.paper_figures import PAPERS, plans_of
+from orchestrator.batch.plan_trial import plan_expectations, PlanTrial
 from orchestrator.registry import Registry
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
@@ -50,8 +50,8 @@ def due() -> Rows:
     for paper in PAPERS:
         shown = []
         for name, text in listed[paper.name]:
-            on = [Showing.of(plans[name], "simulated", [1]).judge({})]
-            one = {"plan": name, "title": "", "shows": text, "asked": asked(plans[name]), "on": on}
+            on = [PlanTrial.of(plans[name], "simulated", [1]).judge({})]
+            one = {"plan": name, "title": "", "shows": text, "asked": plan_expectations(plans[name]), "on": on}
             shown.append(one)
         found.append({"paper": paper.name, "without": {}, "plans": shown})
     rows = rows_of(as_markdown({"command": {"page": ""}, "papers": found}))

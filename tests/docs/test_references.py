@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 import typer
 
-from orchestrator.assembly.quantities import ENTITIES
+from orchestrator.assembly.sampled_quantities import ENTITIES
 from orchestrator.cli.main import assemble
 from orchestrator.pages import PAGES, __main__, generated
-from orchestrator.pages.plan import sections
-from orchestrator.plan.docstrings import field_texts
-from orchestrator.plan.meanings import MEANINGS
-from orchestrator.plan.metrics import METRICS
-from orchestrator.plan.observed import plugin_of
+from orchestrator.pages.plan_page import sections
+from orchestrator.plan.model_introspection import field_texts
+from orchestrator.plan.metric_meanings import MEANINGS
+from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.observables import plugin_of
 from orchestrator.registry import Registry
-from orchestrator.terminal import exits
-from orchestrator.terminal.loading import load_plan
+from orchestrator.terminal import exit_codes
+from orchestrator.terminal.plan_loading import load_plan
 from tests.docs.measured import Measured
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from traces.metrics import UNITS
@@ -53,7 +53,7 @@ def test_pages_are_renewed_and_named_only_when_they_differ(
     assert __main__.main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'plan.md'}\n"
     assert (tmp_path / "plan.md").read_text(encoding="utf-8") == generated()["plan.md"]
-    assert __main__.main([str(tmp_path / "nowhere")]) == exits.BAD_INPUT
+    assert __main__.main([str(tmp_path / "nowhere")]) == exit_codes.BAD_INPUT
 
 
 def test_every_key_of_a_plan_is_explained() -> None:
@@ -109,7 +109,7 @@ def test_every_command_and_option_is_there() -> None:
 
 def test_every_exit_code_is_there() -> None:
     shown = text("commands.md")
-    codes = {exits.MET, exits.MISSED, exits.BAD_INPUT, exits.INVALID, exits.BUG}
+    codes = {exit_codes.MET, exit_codes.MISSED, exit_codes.BAD_INPUT, exit_codes.INVALID, exit_codes.BUG}
     assert codes <= {int(code) for code in re.findall(r"^\| `(\d+)` \|", shown, flags=re.M)}
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from firmware.boards.board import BOARDS_BY_NAME, build, sources_of
-from firmware.boards.checkout import CORE, verify
-from firmware.driver.card import APP_ID
-from firmware.modules import BOARDS, RTL
+from firmware.boards.board_build import BOARDS_BY_NAME, build, sources_of
+from firmware.boards.board_build import CORE, verify_checkout
+from firmware.driver.pcie_card import APP_ID
+from firmware.verilog_modules import BOARDS, RTL
 from orchestrator.cli.main import command_line
 from orchestrator.errors import BadInput, Refused
 
@@ -68,18 +68,18 @@ def test_what_is_no_build_is_refused() -> None:
 
 def test_a_checkout_is_held_against_the_block(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"(?s)--checkout.*a Corundum checkout"):
-        verify(tmp_path)
+        verify_checkout(tmp_path)
     core = tmp_path / CORE
     core.parent.mkdir(parents=True)
     instance = f"{BLOCK} #(\n  .APP_ID(APP_ID)\n)\nblock (\n  .clk(clk),\n  .gpio_in(g)\n);"
     core.write_text(instance)
-    assert verify(tmp_path) == 3
+    assert verify_checkout(tmp_path) == 3
     core.write_text(instance.replace(".clk(clk)", ".clk(clk),\n  .new_port(x)"))
     with pytest.raises(Refused, match="connects new_port"):
-        verify(tmp_path)
+        verify_checkout(tmp_path)
     core.write_text(instance)
     other = tmp_path / "fpga" / "lib" / "axis" / "rtl" / "octet_count.v"
     other.parent.mkdir(parents=True)
     other.write_text("module octet_count (); endmodule\n")
     with pytest.raises(Refused, match=r"octet_count\.v and our octet_count"):
-        verify(tmp_path)
+        verify_checkout(tmp_path)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from firmware.driver import card as c
-from firmware.driver.card import APP_ID, open_card
-from firmware.registers import declaration as at
-from firmware.registers.maps import NIC, QCN_RP
-from firmware.registers.window import WindowError
+from firmware.driver import pcie_card as c
+from firmware.driver.pcie_card import APP_ID, open_card
+from firmware.registers import register_map as at
+from firmware.registers.register_maps import NIC, QCN_RP
+from firmware.registers.register_window import WindowError
 from orchestrator.errors import Refused
 
 CONTROL_OCTETS, APP_OCTETS = 0x10000, 0x8000

@@ -10,26 +10,26 @@ from typing import Any
 
 import pytest
 
-from firmware.cards.fit import check_plan
-from firmware.model.build import lacking
-from firmware.registers.declaration import RegisterMap
-from firmware.registers.maps import CARD_CLOCK, NIC, QCN_RP
-from firmware.registers.window import Window
+from firmware.cards.card_check import check_plan
+from firmware.verilated.model_build import missing_tools
+from firmware.registers.register_map import RegisterMap
+from firmware.registers.register_maps import CARD_CLOCK, NIC, QCN_RP
+from firmware.registers.register_window import Window
 from orchestrator.cli.main import command_line
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from orchestrator.testbed.inventory import Testbed
 from tests.firmware.emulated.lab import GIT_HASH, OFFSET, Cards
 from tests.firmware.emulated.trap import devices, traps
-from traces.pytest_plugin.lab import Lab
+from traces.pytest_plugin.target_runner import Lab
 
 PLAN = Path(__file__).parent / "plans" / "cards.toml"
 LEAD_PS = 1_000_000_000
 """Of emulated time, in which everything is set long before."""
 
-pytestmark = [pytest.mark.skipif(lacking() is not None, reason=str(lacking())), traps]
+pytestmark = [pytest.mark.skipif(missing_tools() is not None, reason=str(missing_tools())), traps]
 Captured = pytest.CaptureFixture[str]
 
 
@@ -72,8 +72,8 @@ def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bed]:
     """Two emulated cards, in whose time the run goes by; all mappings are to be closed again."""
     resolved = Plan.load(PLAN.read_text()).check(Registry.load())
     with devices(tmp_path, monkeypatch) as found, Cards(resolved, tmp_path, found) as cards:
-        monkeypatch.setattr("firmware.cards.target.WallClock", lambda: cards)
-        monkeypatch.setattr("firmware.cards.fleet.LEAD_PS", LEAD_PS)
+        monkeypatch.setattr("firmware.cards.card_target.WallClock", lambda: cards)
+        monkeypatch.setattr("firmware.cards.card_fleet.LEAD_PS", LEAD_PS)
         yield Bed(tmp_path, cards)
         assert found.open == 0
 
@@ -87,7 +87,7 @@ def test_a_plan_runs_on_cards_as_on_models(bed: Bed, capsys: Captured) -> None:
     assert told["fidelity"]["start_error_s"]["left"] < 1e-6
     models = run(Plan.load(PLAN.read_text()), target="gateware", out=None).result["metrics"]
     for phase, entities in told["metrics"].items():
-        for entity in ("switch.sink", "one", "two"):
+        for entity in ("switch.sink", "algorithm_named", "two"):
             for metric, value in entities[entity].items():
                 expected = models[phase][entity][metric]
                 if not metric.startswith(("feedback.", "frames.")):
@@ -106,10 +106,10 @@ def test_what_cards_do_not_count_is_absent_and_what_they_are_is_kept(
     code, out, err = bed.run(capsys, "--set", "duration=1.6ms", "--set", "phases.after.to=1.6ms")
     assert code == 1, err  # five messages do not come so soon
     told = json.loads(out)
-    assert "throughput_bps" not in told["metrics"]["run"]["one"]
+    assert "throughput_bps" not in told["metrics"]["run"]["algorithm_named"]
     assert "sink>switch" not in told["metrics"]["run"]
     assert "sinks" in told["fidelity"]["not_measured"]
-    sent = sum(told["metrics"]["run"][flow]["frames.sent"] for flow in ("one", "two"))
+    sent = sum(told["metrics"]["run"][flow]["frames.sent"] for flow in ("algorithm_named", "two"))
     assert sent > 100
     assert sum(bed.cards.arrived.values()) > 0.5 * sent
 

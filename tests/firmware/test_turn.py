@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firmware import gateware
-from firmware.model import build
-from firmware.model.build import Model
-from firmware.model.turn import turn
-from firmware.target.cosim import silent
+from firmware import gateware_target
+from firmware.verilated import model_build
+from firmware.verilated.model_build import Model
+from firmware.verilated.model_build import build_lock
+from firmware.target.cosimulation import never_sends
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from tests.patience import PATIENCE_S
@@ -26,7 +26,7 @@ PLAN = Path(__file__).parents[1] / "hardware" / "plans" / "reaction_point.toml"
 HOLDER = """
 import sys
 from pathlib import Path
-from firmware.model.turn import turn
+from firmware.verilated.model_build import turn
 with turn(Path(sys.argv[1]), lambda: None):
     print("held", flush=True)
     sys.stdin.read()
@@ -38,7 +38,7 @@ with turn(Path(sys.argv[1]), lambda: None):
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Another process that builds ONE until its input ends; the folder of what is built."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    library = build._model_library(ONE, False)
+    library = model_build._model_library(ONE, False)
     words = [sys.executable, "-c", HOLDER, str(library.with_suffix(".turn")), str(library)]
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
@@ -52,40 +52,40 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_what_another_process_builds_is_taken_from_it(
     held: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "_build", lambda *_: pytest.fail("it was built twice"))
+    monkeypatch.setattr(model_build, "_build", lambda *_: pytest.fail("it was built twice"))
     waits = threading.Event()
     sleep = threading.Event().wait
-    monkeypatch.setattr("firmware.model.turn.time.sleep", lambda s: waits.set() or sleep(s))
+    monkeypatch.setattr("firmware.verilated.model_build.time.sleep", lambda s: waits.set() or sleep(s))
     found: list[Path] = []
-    taker = threading.Thread(target=lambda: found.append(build.build_model(ONE, lambda _: None)))
+    taker = threading.Thread(target=lambda: found.append(model_build.build_model(ONE, lambda _: None)))
     taker.start()
     assert waits.wait(PATIENCE_S)
     assert found == []
     held.communicate()
     taker.join(PATIENCE_S)
-    assert found == [build._model_library(ONE, False)]
+    assert found == [model_build._model_library(ONE, False)]
     assert not found[0].with_suffix(".turn").exists()
 
 
 def test_one_that_died_leaves_the_turn_to_the_next(
     held: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "_build", lambda model, library, counts: library.touch())
+    monkeypatch.setattr(model_build, "_build", lambda model, library, counts: library.touch())
     held.kill()
     held.wait()
-    assert build.build_model(ONE, lambda _: None).exists()
+    assert model_build.build_model(ONE, lambda _: None).exists()
 
 
 @pytest.mark.usefixtures("held")
 def test_who_waits_is_ended_with_the_builds_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("firmware.model.turn.time.sleep", lambda _: build.end_builds())
+    monkeypatch.setattr("firmware.verilated.model_build.time.sleep", lambda _: model_build.end_builds())
     with pytest.raises(RunFailed, match=r"qcn_nic .* was not built: it was ended"):
-        build.build_model(ONE, lambda _: None)
+        model_build.build_model(ONE, lambda _: None)
 
 
 def test_a_build_that_fails_leaves_the_turn(tmp_path: Path) -> None:
     for _ in range(2):
-        with pytest.raises(ZeroDivisionError), turn(tmp_path / "it", lambda: None):
+        with pytest.raises(ZeroDivisionError), build_lock(tmp_path / "it", lambda: None):
             raise ZeroDivisionError
     assert not (tmp_path / "it").exists()
 
@@ -94,11 +94,11 @@ def test_models_are_kept_by_the_tools_version_and_not_by_their_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    here = build._model_library(ONE, False)
-    monkeypatch.setattr(build, "_verilator", lambda: tmp_path / "elsewhere")
-    assert build._model_library(ONE, False) == here
-    monkeypatch.setattr(build.importlib.metadata, "version", lambda name: f"{name} 0.1")
-    assert build._model_library(ONE, False) != here
+    here = model_build._model_library(ONE, False)
+    monkeypatch.setattr(model_build, "_verilator", lambda: tmp_path / "elsewhere")
+    assert model_build._model_library(ONE, False) == here
+    monkeypatch.setattr(model_build.importlib.metadata, "version", lambda name: f"{name} 0.1")
+    assert model_build._model_library(ONE, False) != here
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_models_are_kept_by_the_tools_version_and_not_by_their_place(
 )
 def test_who_is_silent(node: str, settings: list[str], expected: bool) -> None:
     plan = Plan.load(PLAN.read_text()).with_settings(settings)
-    assert silent(plan, node) is expected
+    assert never_sends(plan, node) is expected
 
 
 def test_samples_of_nodes_beside_end_with_the_run() -> None:
     clock = SimpleNamespace(row=4)
     world = SimpleNamespace(clock=[clock], row_times=np.array([0, 10, 20, 30, 0]))
     beside: Any = SimpleNamespace(world=world)
-    gateware._end_samples(beside, 20)
+    gateware_target._end_samples(beside, 20)
     assert clock.row == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from traces.pytest_plugin.outcome import Outcome
+from traces.pytest_plugin.run_outcome import Outcome
 
 TAKE_CLOCKS = 32
 """Of gateware: from a free transmitter to the next frame's first word (docs/gateware.md)."""
@@ -17,7 +17,7 @@ def grain(outcome: Outcome, share: str = "max") -> tuple[int, str]:
 
     A clock that was held back while the machine was busy is no distortion here: emulated time, in
     which frames are captured and lateness is measured, went on as it should
-    (orchestrator/run/fidelity.py). `share`: of all departures, those that the figure may hang on. A
+    (orchestrator/run/run_fidelity.py). `share`: of all departures, those that the figure may hang on. A
     median hangs on no single one: p99 is for it.
     """
     fidelity = outcome.result["fidelity"]

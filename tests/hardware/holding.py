@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator.engine.frames.pfc import quanta_of
+from orchestrator.engine.frames.pfc_frame import quanta_of
 from orchestrator.engine.records import PAUSE, PFC
-from traces.pytest_plugin.frames import Frames
+from traces.pytest_plugin.decoded_frames import Frames
 
 OVERHEAD = 24
 """Octets on a wire that a capture has not: preamble, FCS, the gap behind a frame."""

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from traces.pytest_plugin.capabilities import REAL_TIME
-from traces.pytest_plugin.frames import Frames
-from traces.pytest_plugin.lab import Lab
+from traces.pytest_plugin.decoded_frames import Frames
+from traces.pytest_plugin.target_runner import Lab
 
 PLAN = Path(__file__).parent / "plans" / "congestion_point.toml"
 POINT = "nodes.switch.congestion_point."

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import PAUSE, PFC
 from tests.hardware.holding import Hold, first_start, holds, last_start, within
-from traces.pytest_plugin.frames import Frames
+from traces.pytest_plugin.decoded_frames import Frames
 
 QUANTUM = 512_000
 
 
 def sent(*told: tuple[int, int], kind: int = PAUSE, priority: int = 3) -> Frames:
     """Frames at some times (ps) with so many quanta."""
-    fields = blank_frames(len(told))
+    fields = empty_descriptors(len(told))
     fields["kind"] = kind
     for row, (_, quanta) in enumerate(told):
         if kind == PAUSE:

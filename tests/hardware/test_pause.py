@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.hardware.grain import grain
-from traces.pytest_plugin.frames import Frames
-from traces.pytest_plugin.lab import Lab
+from traces.pytest_plugin.decoded_frames import Frames
+from traces.pytest_plugin.target_runner import Lab
 
 PLAN = Path(__file__).parent / "plans" / "pause.toml"
 QUANTA, QUANTUM_PS = 1000, 512_000

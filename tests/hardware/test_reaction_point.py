@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.hardware.grain import grain
-from traces.pytest_plugin.frames import Frames
-from traces.pytest_plugin.lab import Lab
-from traces.pytest_plugin.outcome import Node, Outcome
+from traces.pytest_plugin.decoded_frames import Frames
+from traces.pytest_plugin.target_runner import Lab
+from traces.pytest_plugin.run_outcome import Node, Outcome
 
 PLAN = Path(__file__).parent / "plans" / "reaction_point.toml"
 LINE_RATE, AI_RATE, HAI_RATE, THRESHOLD = 10**9, 5_000_000, 20_000_000, 5

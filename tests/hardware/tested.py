@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 
 from orchestrator.plan import Plan
-from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.network_namespaces import Machines
 from tests.orchestrator.targets.software import bought
 from tests.orchestrator.targets.software.black_box import standing
 

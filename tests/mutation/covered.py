@@ -42,34 +42,34 @@ ROOMS = (
         "fidelity",
         0.9,
         {
-            "orchestrator/run/fidelity.py": (
+            "orchestrator/run/run_fidelity.py": (
                 *(f"{RUN}/test_fidelity.py", f"{RUN}/test_lateness.py", f"{RUN}/test_programs.py"),
             ),
-            "orchestrator/run/lateness.py": (f"{RUN}/test_lateness.py", f"{RUN}/test_fidelity.py"),
+            "orchestrator/run/wakeup_lateness.py": (f"{RUN}/test_lateness.py", f"{RUN}/test_fidelity.py"),
             "orchestrator/run/verdict.py": (f"{RUN}/test_verdict.py", f"{RUN}/test_uncertainty.py"),
-            "orchestrator/run/balance.py": (f"{RUN}/test_balance.py",),
-            "orchestrator/run/conservation.py": (f"{RUN}/test_conservation_check.py",),
-            "orchestrator/run/uncertainty.py": (f"{RUN}/test_uncertainty.py",),
-            "orchestrator/run/errorbars.py": (f"{RUN}/test_uncertainty.py",),
+            "orchestrator/run/link_conservation.py": (f"{RUN}/test_balance.py",),
+            "orchestrator/run/buffer_conservation.py": (f"{RUN}/test_conservation_check.py",),
+            "orchestrator/run/metric_uncertainty.py": (f"{RUN}/test_uncertainty.py",),
+            "orchestrator/run/error_bars.py": (f"{RUN}/test_uncertainty.py",),
         },
     ),
     Room(
         "controller",
         0.9,
         {
-            "orchestrator/testbed/controller/merge.py": (f"{LAB}/controller/test_merge.py",),
-            "orchestrator/testbed/controller/controller.py": (
+            "orchestrator/testbed/controller/merge_recordings.py": (f"{LAB}/controller/test_merge.py",),
+            "orchestrator/testbed/controller/controller_service.py": (
                 *(f"{LAB}/controller/test_queue.py", f"{LAB}/controller/test_controller.py"),
             ),
-            "orchestrator/testbed/controller/delays.py": (f"{LAB}/controller/test_delays.py",),
-            "orchestrator/testbed/controller/retiming.py": (f"{LAB}/controller/test_retiming.py",),
-            "orchestrator/testbed/controller/mapping.py": (
+            "orchestrator/testbed/controller/clock_correction.py": (f"{LAB}/controller/test_delays.py",),
+            "orchestrator/testbed/controller/clock_correction.py": (f"{LAB}/controller/test_retiming.py",),
+            "orchestrator/testbed/controller/node_placement.py": (
                 *(f"{LAB}/controller/test_placing.py", f"{LAB}/controller/test_mapping.py"),
             ),
-            "orchestrator/testbed/wire/memory.py": (
+            "orchestrator/testbed/wire/rpc_server.py": (
                 *(f"{LAB}/wire/test_memory.py", f"{LAB}/wire/test_desk.py"),
             ),
-            "orchestrator/testbed/wire/chunks.py": (f"{LAB}/wire/test_chunks.py",),
+            "orchestrator/testbed/wire/chunked_transfer.py": (f"{LAB}/wire/test_chunks.py",),
         },
     ),
     Room(
@@ -77,7 +77,7 @@ ROOMS = (
         0.9,
         {
             "orchestrator/testbed/agent/lease.py": (f"{LAB}/agent/test_lease.py",),
-            "orchestrator/testbed/agent/nics.py": (
+            "orchestrator/testbed/agent/nic_claims.py": (
                 *(f"{LAB}/agent/test_claims.py", f"{LAB}/agent/test_nics.py"),
             ),
         },
@@ -94,7 +94,7 @@ ROOMS = (
             "plugins/p4qcn_rp.py": (f"{TABLES}[p4qcn_rp]", "tests/plugins/test_p4qcn.py"),
             "plugins/dcqcn_rp.py": (f"{TABLES}[dcqcn_rp]", "tests/plugins/test_dcqcn.py"),
             "orchestrator/engine/histogram.py": (f"{NODE}/test_histogram.py",),
-            "orchestrator/engine/frames/wide.py": (f"{NODE}/test_wide.py",),
+            "orchestrator/engine/frames/unaligned.py": (f"{NODE}/test_wide.py",),
         },
     ),
     Room(
@@ -133,19 +133,19 @@ ROOMS = (
                     *("swings", "completion"),
                 )
             },
-            "traces/analysis/flows.py": (
+            "traces/analysis/flow_table.py": (
                 *(f"{SEEN}/analysis/test_flows.py", f"{SEEN}/test_analysis.py"),
             ),
-            "traces/analysis/latency.py": (f"{SEEN}/analysis/test_matching.py",),
-            "traces/analysis/between.py": (f"{SEEN}/analysis/test_hops.py",),
-            "traces/analysis/pausing.py": (f"{SEEN}/analysis/test_spells.py",),
-            "traces/compare/chance.py": (f"{SEEN}/compare/test_weighing.py",),
-            "traces/compare/distance.py": ("tests/traces/test_distance.py",),
+            "traces/analysis/latency_matching.py": (f"{SEEN}/analysis/test_matching.py",),
+            "traces/analysis/hops_and_cascades.py": (f"{SEEN}/analysis/test_hops.py",),
+            "traces/analysis/pause_spells.py": (f"{SEEN}/analysis/test_spells.py",),
+            "traces/compare/significance.py": (f"{SEEN}/compare/test_weighing.py",),
+            "traces/compare/run_comparison.py": ("tests/traces/test_distance.py",),
         },
     ),
     Room("gateware", 0.9, {file: core.needs for file, core in CORES.items()}),
 )
-TWO_FORMS = {"orchestrator/engine/frames/wide.py"}
+TWO_FORMS = {"orchestrator/engine/frames/unaligned.py"}
 """Files that hold a plain form and a compiled one: what survives plain is tried compiled."""
 EXAMPLES = {file: room.examples for room in ROOMS for file in room.files}
 TESTS = {file: tests for room in ROOMS for file, tests in room.files.items()}

@@ -137,9 +137,9 @@ def test_the_page_says_what_was_measured_last():
 
 
 def test_what_survived_is_tried_again_and_a_file_that_changed_is_not() -> None:
-    found = mutants(covered.HERE / "orchestrator/run/grades.py")
+    found = mutants(covered.HERE / "orchestrator/run/fidelity_thresholds.py")
     last = {(found[1].line, found[1].key), (found[-1].line, found[-1].key)}
-    again = Trying("orchestrator/run/grades.py", 1, print, (len(found), last))
+    again = Trying("orchestrator/run/fidelity_thresholds.py", 1, print, (len(found), last))
     assert [(one.line, one.key) for one in again._survivors((len(found), last))] == [
         (found[1].line, found[1].key),
         (found[-1].line, found[-1].key),

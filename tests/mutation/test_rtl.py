@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware.modules import files
+from firmware.verilog_modules import files
 from tests.firmware.simulate import missing
 from tests.mutation.rtl.cores import FILES
 from tests.mutation.rtl.netlist import CHOSEN, Mutant, mutants

@@ -52,7 +52,7 @@ CACHE = "NUMBA_CACHE_DIR"
 """Where numba looks for what it has compiled."""
 
 PLUGIN = "_tailback_pytest"
-"""What our own pytest plugin's modules are called: see `traces.pytest_plugin.entry`."""
+"""What our own pytest plugin's modules are called: see `traces.pytest_plugin.entry_point`."""
 
 Known = tuple[int, set[tuple[int, str]]]
 """Of a score: how many mutants there were, and line and change of each survivor."""

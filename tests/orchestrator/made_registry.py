@@ -11,7 +11,7 @@ from pydantic import Field
 
 from orchestrator import algorithm
 from orchestrator.capability import Capability
-from orchestrator.plan.params import Params, Size
+from orchestrator.plan.algorithm_params import Params, Size
 from orchestrator.registry import Registry
 
 QUICKSTART = """name = "quickstart"

@@ -17,15 +17,15 @@ from typer.testing import CliRunner
 
 from orchestrator import hookspecs
 from orchestrator.cli import main
-from orchestrator.console.actions import decoded, near
-from orchestrator.console.sources import load
-from orchestrator.hunt.rtl import hunt_rtl
-from orchestrator.live.protocol import Captured
+from orchestrator.console.key_actions import decoded, near
+from orchestrator.console.run_sources import load
+from orchestrator.fuzz.rtl_fuzz import hunt_rtl
+from orchestrator.live.feed_messages import CapturedFrame
 from orchestrator.plan import Plan
 from orchestrator.progress import silent
 from orchestrator.registry import GROUP, Registry
-from orchestrator.rtl import RtlHunted, RtlOptions
-from orchestrator.run.execute import run
+from orchestrator.rtl_module import RtlHunted, RtlOptions
+from orchestrator.run.execute_run import run
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import line_of_three
 
@@ -161,7 +161,7 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     near(done.folder, 1)
     searched(app, tmp_path)
     swept(app, tmp_path)
-    decoded([Captured(port="a.b", time_ps=1, outgoing=True, length=60, octets="00")])
+    decoded([CapturedFrame(port="a.b", time_ps=1, outgoing=True, length=60, octets="00")])
     hunted_alone(registry, monkeypatch, point, tmp_path)
     assert called == {
         name: set(inspect.signature(function).parameters) for name, function in HOOKS.items()

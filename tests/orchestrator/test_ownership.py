@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from orchestrator import ownership
 from orchestrator.errors import BadInput
-from orchestrator.live import places
-from orchestrator.targets.software.launch import run_job
-from orchestrator.targets.software.probe import probe
-from orchestrator.testbed import keys
+from orchestrator.live import session_registry
+from orchestrator.targets.software.worker_process import run_job
+from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.testbed import curve_keys
 from tests.orchestrator.targets.software.processes import NOBODY, as_nobody, ordinary_user_python
 
 STRANGER = 12345
@@ -91,7 +91,7 @@ def test_a_process_without_a_number_owns_no_folder(shown, proc: Path, tmp_path: 
         assert said(folder) == "me, 1 let in"
         shown(me, f"{me + 1} 0 1\n")
         assert "without a number in this user namespace" in said(folder)
-        assert "without a number in this user namespace" in (places._private(folder) or "")
+        assert "without a number in this user namespace" in (session_registry._private(folder) or "")
     finally:
         overflow.write_text(f"{NOBODY}\n")
 
@@ -103,14 +103,14 @@ def checked(control: Any, *folders: str) -> list[str]:
 
 def said(folder: Path) -> str:
     try:
-        return f"{keys.own(folder).name}, {len(keys.listed(folder))} let in"
+        return f"{curve_keys.own(folder).name}, {len(curve_keys.listed(folder))} let in"
     except BadInput as error:
         return str(error)
 
 
 def with_one(folder: Path) -> Path:
-    keys.make(folder, "me")
-    keys.authorise(folder, keys.make(folder / "x", "x").public, "x")
+    curve_keys.make(folder, "me")
+    curve_keys.authorise(folder, curve_keys.make(folder / "x", "x").public, "x")
     return folder
 
 

@@ -16,8 +16,8 @@ from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
-from orchestrator.registry import GROUP, NotFound, Registry
-from orchestrator.run.execute import run
+from orchestrator.registry import GROUP, Registry, UnknownAlgorithm
+from orchestrator.run.execute_run import run
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import Empty, line_of_three
 
@@ -69,7 +69,7 @@ def test_it_is_loaded_once() -> None:
 
 @pytest.mark.parametrize(("kind", "name"), [("congestion_point", "qcn-cpp"), ("pause", "qcn-cp")])
 def test_what_is_not_there_is_named_with_what_is(kind: str, name: str) -> None:
-    with pytest.raises(NotFound) as caught:
+    with pytest.raises(UnknownAlgorithm) as caught:
         Registry.load().find(kind, name)
     assert set(caught.value.known) >= SHIPPED[kind]
     assert name in str(caught.value)
@@ -232,7 +232,7 @@ def test_a_plugin_that_fails_during_a_run_does_not_take_the_run_down(
     assert f"{hook}: RuntimeError: too late" in problem
 
 
-OWN = ["traces.samples.write_samples", "traces.pcapng.write", "traces.metrics.compute"]
+OWN = ["traces.samples.write_samples", "traces.pcapng.write", "traces.metrics.compute_metrics"]
 
 
 @pytest.mark.parametrize("part", OWN)

@@ -9,11 +9,11 @@ import numpy as np
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly import Assembly, assemble, record
-from orchestrator.assembly.builder import Assembled, Sizes, WorldBuilder
+from orchestrator.assembly.world_builder import Assembled, Sizes, WorldBuilder
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.records import NEVER, NONE
 from orchestrator.plan import Plan
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 

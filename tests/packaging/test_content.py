@@ -15,7 +15,7 @@ from orchestrator import __version__
 from tests.packaging.conftest import ROOT, build
 
 PACKAGES = ("firmware", "orchestrator", "plugins", "traces", "traffic")
-ELSEWHERE = {"traces/tailback.pyi", "traces/pytest_plugin/entry.py"}
+ELSEWHERE = {"traces/tailback.pyi", "traces/pytest_plugin/entry_point.py"}
 """They are installed under other names."""
 pytestmark = pytest.mark.slow
 

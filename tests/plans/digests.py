@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 
 from orchestrator.plan import Plan
-from orchestrator.plan.canonical import essence
-from orchestrator.plan.text import write
+from orchestrator.plan.canonical_form import essence
+from orchestrator.plan.toml_text import write
 from orchestrator.registry import Registry
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.plan.mutant import Mutant
+from orchestrator.plan.mutant_table import Mutant
 from orchestrator.registry import Registry
 
 MOST_SURVIVE = 0.05

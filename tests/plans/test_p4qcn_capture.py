@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from traces.capture import frames
 
 HEADER = 18

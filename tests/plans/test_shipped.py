@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.plan.plan import composed
-from orchestrator.plan.text import write
+from orchestrator.plan.toml_text import write
 from orchestrator.registry import Registry
 from tests.shipped import KINDS, whole
 
@@ -96,7 +96,7 @@ def test_its_expectations_lie_in_phases_and_have_a_source(plan: Plan) -> None:
 
 def test_in_a_hundredth_of_its_time_no_frame_is_lost_or_doubled(path: Path) -> None:
     """What loads can also be assembled; the whole runs are tested with their bands elsewhere."""
-    from orchestrator.run.audit import audit
+    from orchestrator.run.frame_audit import audit
     from tests.orchestrator.worlds import assembled, run_until
 
     table = composed(path)[1]

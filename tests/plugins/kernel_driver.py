@@ -12,7 +12,7 @@ import numpy as np
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine.jit import DISABLED, call_kernel, compiled, kernel_address, record_address
 from orchestrator.engine.records import FRAME
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 
 Record = np.ndarray[Any, Any]
 

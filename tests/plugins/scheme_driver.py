@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from tests.plugins.kernel_driver import KernelDriver
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.node.buffer import ARRIVING
 from orchestrator.engine.records import QUEUE
 from plugins.af_qcn import AF_QCN, STATE, AfQcn, on_arrival
@@ -23,11 +23,11 @@ class Point:
         self.queue = np.zeros(1, QUEUE).view(np.recarray)[0]
         self.queue.bytes, self.queue.capacity = 60_000, 10**9
         self.state.old = 60_000  # no growth: the offset alone counts
-        self.message = blank_frames(1)[0]
+        self.message = empty_descriptors(1)[0]
 
     def arrives(self, source: int, octets: int, now: int, priority: int = 0) -> int:
         """The feedback that an arriving frame is told; 0: none."""
-        frame = blank_frames(1)[0]
+        frame = empty_descriptors(1)[0]
         frame.source, frame.length, frame.priority = source, octets, priority
         handed = self.state, self.params, self.queue, frame, now, self.message
         self.notified = int(on_arrival(*handed))

@@ -9,7 +9,7 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.records import ACK, PROBE
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from plugins.dctcp import ALPHA_BITS, DCTCP, ONE, Dctcp
+from plugins.dctcp import ALPHA_BITS, ALPHA_UNIT, Dctcp, DCTCP
 from tests.orchestrator.worlds import MS, run_until
 from tests.plugins.scheme_driver import Driver
 
@@ -33,7 +33,7 @@ class Sender:
 
     @property
     def alpha(self) -> float:
-        return float(self.rp.state["alpha"][0]) / ONE
+        return float(self.rp.state["alpha"][0]) / ALPHA_UNIT
 
 
 def test_a_flow_starts_with_its_first_window_and_doubles_it_until_it_is_cut() -> None:
@@ -121,7 +121,7 @@ def sampled(assembly: Assembly) -> tuple[list[float], list[int]]:
     alphas, queues = [], []
     for step in range(1000):
         run_until(assembly, 100 * MS + step * MS // 5)
-        alphas.append(int(state["alpha"]) / ONE)
+        alphas.append(int(state["alpha"]) / ALPHA_UNIT)
         queues.append(int(assembly.world.queues["bytes"].max()))
     return alphas, queues
 

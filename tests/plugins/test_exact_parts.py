@@ -9,27 +9,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engine.records import NEVER
-from orchestrator.engine.shares import MOST_DEN, MOST_PRODUCT, MOST_WHOLE, product_of, share_of
+from orchestrator.engine.intmath import (
+    MOST_DEN,
+    MOST_MULTIPLIED,
+    MOST_PRODUCT,
+    mul_div,
+    mul_div_capped,
+)
 from orchestrator.errors import BadInput
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from plugins.af_qcn import AfQcn
-from plugins.credits import Credits
-from plugins.fecn_cp import MOST_STEP, NS_KB_PER_OCTET, ONE_BITS, _room, scaled
+from plugins.receiver_credits import Credits
+from plugins.fecn_cp import _room, MOST_STEP, NS_KB_PER_OCTET, scaled, UNIT_BITS
 from plugins.hpcc import Hpcc
 from plugins.nscc import Nscc
 from plugins.p4qcn_rp import P4qcnReactionPoint
 from plugins.swift import Swift
 from plugins.timely import Timely
-from traffic.pareto import ParetoOnOff
-from traffic.trace import Trace, stretched
+from traffic.pareto_on_off import ParetoOnOff
+from traffic.capture_replay import scaled_span, Trace
 
 
-@given(st.integers(0, MOST_WHOLE), st.integers(0, MOST_DEN), st.integers(1, MOST_DEN))
+@given(st.integers(0, MOST_MULTIPLIED), st.integers(0, MOST_DEN), st.integers(1, MOST_DEN))
 def test_a_share_is_exact(whole, num, den):
-    assert share_of(whole, num, den) == whole * min(num, den) // den
+    assert mul_div(whole, num, den) == whole * min(num, den) // den
 
 
-@given(st.integers(0, 10**13), st.integers(0, MOST_STEP << ONE_BITS), st.sampled_from([16, 20]))
+@given(st.integers(0, 10**13), st.integers(0, MOST_STEP << UNIT_BITS), st.sampled_from([16, 20]))
 def test_a_scaled_number_is_exact(number, factor, bits):
     assert scaled(number, factor, bits) == number * factor >> bits
 
@@ -41,7 +47,7 @@ def test_the_octets_of_an_interval_are_exact(ns, kbit):
 
 @given(st.integers(0, 1 << 60), st.integers(0, 10**8), st.integers(1, 10**6))
 def test_what_a_window_grows_by_is_exact_as_far_as_it_is_told_apart(octets, num, den):
-    exact, found = octets * num // den, product_of(octets, num, den)
+    exact, found = octets * num // den, mul_div_capped(octets, num, den)
     if exact < MOST_PRODUCT - num:
         assert found == exact
     else:
@@ -52,7 +58,7 @@ def test_what_a_window_grows_by_is_exact_as_far_as_it_is_told_apart(octets, num,
 def test_a_stretched_span_is_exact_up_to_never(span, num, den):
     params = SimpleNamespace(speed_num=num, speed_den=den)
     exact = span * den // num
-    kept = stretched.py_func(params, span)
+    kept = scaled_span.py_func(params, span)
     assert kept == exact if exact < NEVER // 2 - den else NEVER // 2 - den <= kept <= NEVER
 
 

@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from orchestrator.engine.records import CNM, ECHO, NEVER
-from plugins.fecn_cp import FECN_CP, ONE, FecnCongestionPoint, queue_control
-from plugins.fecn_ends import FECN_RP, FecnReactionPoint
+from plugins.fecn_cp import FECN_CP, FecnCongestionPoint, queue_control, UNIT
+from plugins.fecn_endpoints import FECN_RP, FecnReactionPoint
 from plugins.fecn_stability import pause_interval, stability
 from tests.plugins.scheme_driver import Driver
 
@@ -23,7 +23,7 @@ MS = 10**9
 def control(queue: int, **params: object) -> float:
     """f of a queue in frames."""
     record = FecnCongestionPoint(**params).record().view(np.recarray)[0]
-    return int(queue_control(record, queue)) / ONE
+    return int(queue_control(record, queue)) / UNIT
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_source_asks_every_interval_and_obeys_the_echo():
 def test_alpha_and_the_three_slopes():
     found = stability(LINK, MS, FRAME, 16 * FRAME)
     assert found.alpha == Fraction(2500, 3)
-    assert (float(found.one_step), float(found.limit)) == (0.0192, 0.0384)
+    assert (float(found.deadbeat_slope), float(found.limit)) == (0.0192, 0.0384)
     expected = {"0.0192": "converges in one step", "0.0384": "oscillates", "0.039": "diverges"}
     assert {k: found.verdict(Fraction(k)) for k in expected} == expected
     one = found.queues(Fraction("0.0192"), Fraction(60), 3)

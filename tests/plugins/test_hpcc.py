@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.engine.frames.stamps import FIRST, ROOM, STAMPED, WORDS, write_stamp
+from orchestrator.engine.frames.telemetry_header import FIRST, ROOM, STAMPED, WORDS, write_stamp
 from plugins.hpcc import HPCC, Hpcc
 from tests.plugins.scheme_driver import Driver
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.engine.events import EVENTS
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.kernel_events import EVENTS
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import NEVER, QUEUE
 from orchestrator.registry import Registry
 from plugins.pause import PAUSE
@@ -32,7 +32,7 @@ def traces(point: QcnCongestionPoint, pausing: int = 1) -> bool:
     for name, value in {"bytes": 90_000, "pausing": pausing, "line_rate": 10**9}.items():
         queue[0][name] = value
     queue[0].congestion_point_timer = NEVER
-    frames = blank_frames(2)
+    frames = empty_descriptors(2)
     frames[0].length = 1500
     records = (state, queue, frames)
     before = [record.tobytes() for record in records]
@@ -61,7 +61,7 @@ def test_who_is_not_stopped_is_not_let_go(plugin: Algorithm, octets: int) -> Non
     state = np.zeros(1, plugin.state).view(np.recarray)
     queue = np.zeros(1, QUEUE).view(np.recarray)
     queue[0].bytes, queue[0].pause_timer = octets, NEVER
-    frames = blank_frames(2)
+    frames = empty_descriptors(2)
     before = [record.tobytes() for record in (state, queue, frames[:1])]
     row = params.record().view(np.recarray)[0]
     assert plugin.kernels["dequeue"](state[0], row, queue[0], frames[0], 7, frames[1]) == 0

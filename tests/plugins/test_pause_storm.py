@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.engine.node.link import quanta_time, wire_time
+from orchestrator.engine.node.transmitter import quanta_time, wire_time
 from orchestrator.engine.records import NEVER, PFC
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan

@@ -10,7 +10,7 @@ from orchestrator.engine.records import DROPS, IGNORES, NEVER, OBEYS
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run.judging import measure
+from orchestrator.run.run_result import measure
 from plugins.pfc_watchdog import PFC_WATCHDOG, PfcWatchdog
 from tests.orchestrator.worlds import MS, Table, line_of_three, recorded
 from tests.plugins.scheme_driver import Driver

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrator.plan.units import parse_duration
-from orchestrator.terminal.loading import load_plan
+from orchestrator.terminal.plan_loading import load_plan
 from plugins.qcn_stability import Loop
 
 GIGABIT = 1e9 / 8 / 1500

@@ -15,7 +15,7 @@ from orchestrator.plan import Plan
 from orchestrator.recording import MessageTable
 from orchestrator.registry import Registry
 from plugins.shootout import register
-from plugins.shootout_sizes import CLASSES, SCHEMES, is_of_sizes, markdown, read
+from plugins.shootout_sizes import CLASSES, is_shootout_sizes, markdown, read, SCHEMES
 from traces.message_table import write_messages
 
 
@@ -74,15 +74,15 @@ def test_a_damaged_run_is_named(tmp_path: Path, damage: bytes | None) -> None:
         path.write_bytes(damage)
     with pytest.raises(BadInput, match="a run of the plan 'shootout-sizes'"):
         read(tmp_path)
-    assert not is_of_sizes({"run": 5})
-    assert not is_of_sizes({})
+    assert not is_shootout_sizes({"run": 5})
+    assert not is_shootout_sizes({})
 
 
 def test_the_plan_has_every_scheme_and_the_same_messages_for_all() -> None:
     registry = Registry.load()
     plan = Plan.load(registry.plans()["shootout-sizes"], registry)
     assert {f"{prefix}-t" for prefix in SCHEMES} == set(plan.traffic)
-    from orchestrator.assembly.message_flows import schedules
+    from orchestrator.assembly.message_schedules import schedules
 
     tables = dict(schedules(plan.check(registry)))
     first = [flow[["start", "octets"]].tolist() for flow in tables["pfc-t"].flows]

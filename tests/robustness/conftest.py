@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.targets.software.probe import probe
+from orchestrator.targets.software.namespace_probe import probe
 from tests.robustness.runs import QUICK
 from tests.traces_of_runs import Run
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 
 @hookimpl
 def tailback_algorithms():

@@ -7,7 +7,7 @@ import sys
 
 from orchestrator.assembly import assemble
 from orchestrator.engine import jit
-from orchestrator.engine.events import CP_ARRIVAL
+from orchestrator.engine.kernel_events import CP_ARRIVAL
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.records import NONE
 from orchestrator.plan import Plan

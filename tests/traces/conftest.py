@@ -12,8 +12,8 @@ import pytest
 import typer
 
 from orchestrator.recording import Column, Event, PortCapture, Recording
-from traces import commands
-from traces.runs import Run
+from traces import trace_commands
+from traces.run_reader import Run
 
 MS = 10**9
 """A millisecond in ps."""
@@ -119,7 +119,7 @@ def as_run(recording: Recording, label: str = "", verdict: str = "missed") -> Ru
     import tomllib
 
     from traces.metrics import compute
-    from traces.planview import phases
+    from traces.resolved_plan import phases
 
     metrics, units = compute(recording, phases(tomllib.loads(PLAN)))
     result = {
@@ -196,7 +196,7 @@ def make_folder(tmp_path: Path) -> Callable[..., Path]:
 def app() -> typer.Typer:
     """The command line with the commands of traces alone."""
     made = typer.Typer()
-    commands.register(made)
+    trace_commands.register(made)
     return made
 
 

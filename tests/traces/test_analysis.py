@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.layout import ACK_HEADER, SACK_HEADER
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.frame_layout import ACK_HEADER, SACK_HEADER
 from orchestrator.engine.records import ACK, CNM, DATA, PAUSE, SACK
 from orchestrator.recording import PortCapture
 from traces import pcapng
@@ -20,7 +20,7 @@ SNAP = 128
 
 
 def frame(kind: int, length: int, **fields: int) -> tuple[np.ndarray, int]:
-    record = blank_frames(1)
+    record = empty_descriptors(1)
     record["kind"], record["length"] = kind, length
     for name, value in fields.items():
         record[name] = value

@@ -11,11 +11,11 @@ from rich.console import Console
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.progress import silent
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from traces.compare import compare, show
-from traces.compare.chance import chance, weigh
-from traces.compare.found import Difference
-from traces.runs import Run
+from traces.compare.significance import assess_significance, seed_significance
+from traces.compare.comparison_result import Difference
+from traces.run_reader import Run
 
 SPREAD = [20.0, 24.0, 18.0, 26.0, 22.0, 21.0]
 """KB, say: most pairs are further apart than a tenth."""
@@ -32,30 +32,30 @@ def thousands(values: list[float]) -> list[float]:
 
 
 def test_what_seeds_differ_by_is_chance() -> None:
-    found = chance(differing(19, 25), thousands(SPREAD))
+    found = seed_significance(differing(19, 25), thousands(SPREAD))
     assert found.by_chance
     assert (found.least, found.most) == (18_000, 26_000)
     assert all(away is not None and away < 2 for away in found.away)
 
 
 def test_what_lies_outside_of_the_seeds_is_not() -> None:
-    found = chance(differing(19, 40), thousands(SPREAD))
+    found = seed_significance(differing(19, 40), thousands(SPREAD))
     assert not found.by_chance
     assert found.away[0] < 3 < found.away[1]  # type: ignore[operator]
 
 
 def test_seeds_that_agree_excuse_nothing() -> None:
     """Also what lies within three deviations: bands are for what does not depend on the seed."""
-    found = chance(differing(19.6, 20.4), thousands(CALM))
+    found = seed_significance(differing(19.6, 20.4), thousands(CALM))
     assert found.pairs_apart == 0
     assert not found.by_chance
 
 
 def test_a_value_that_is_lacking_and_seeds_that_lack_it() -> None:
-    assert not chance(differing(20, None), thousands(SPREAD)).by_chance
-    few = chance(differing(19, 25), thousands(SPREAD[:4]))
+    assert not seed_significance(differing(20, None), thousands(SPREAD)).by_chance
+    few = seed_significance(differing(19, 25), thousands(SPREAD[:4]))
     assert (few.by_chance, few.least, few.away) == (False, None, [])
-    same = chance(differing(19, 20), [20_000.0] * 6)
+    same = seed_significance(differing(19, 20), [20_000.0] * 6)
     assert same.away == [None, 0.0]
 
 
@@ -105,7 +105,7 @@ def test_random_traffic_differs_by_chance_and_another_rate_does_not() -> None:
     first = ran(1)
     other = next(one for seed in range(2, 20) if not compare([first, one := ran(seed)]).agree)
     found = compare([first, other])
-    weigh(found, first.plan_text, 12, silent)
+    assess_significance(found, first.plan_text, 12, silent)
     assert found.by_chance
     assert not found.agree
     out = io.StringIO()
@@ -114,11 +114,11 @@ def test_random_traffic_differs_by_chance_and_another_rate_does_not() -> None:
     assert json.loads(json.dumps(found.as_json(), allow_nan=False))["by_chance"] is True
 
     slower = compare([first, ran(1, "nodes.switch.service_rate=100Mb/s")])
-    weigh(slower, first.plan_text, 12, silent)
+    assess_significance(slower, first.plan_text, 12, silent)
     assert not slower.by_chance
 
 
 def test_too_few_seeds_are_refused() -> None:
     first = ran(1)
     with pytest.raises(BadInput, match="expected 5 to 1000"):
-        weigh(compare([first, first]), first.plan_text, 2, silent)
+        assess_significance(compare([first, first]), first.plan_text, 2, silent)

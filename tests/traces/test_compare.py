@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from orchestrator.errors import BadInput
-from traces.compare import compare, rule, show
-from traces.compare.text import letter, outcome
+from traces.compare import agreement_criterion, compare, show
+from traces.compare.comparison_text import letter, outcome
 
 
 def test_a_run_agrees_with_itself(make_run) -> None:  # type: ignore[no-untyped-def]
@@ -49,15 +49,15 @@ def test_distance_of_a_constant_shift(make_run) -> None:  # type: ignore[no-unty
 
 
 def test_the_rule() -> None:
-    assert rule.queues_agree([33_000, 36_300])
-    assert not rule.queues_agree([33_000, 36_400])
-    assert rule.queues_agree([36_300, 33_000])
-    assert rule.queues_agree([0, 1500])
-    assert not rule.queues_agree([0, 1501])
-    assert rule.utilizations_agree([0.99, 1.0])
-    assert not rule.utilizations_agree([0.985, 0.996])
-    assert rule.relative([0, 0]) == 0
-    assert rule.relative([0, 1]) is None
+    assert agreement_criterion.queues_agree([33_000, 36_300])
+    assert not agreement_criterion.queues_agree([33_000, 36_400])
+    assert agreement_criterion.queues_agree([36_300, 33_000])
+    assert agreement_criterion.queues_agree([0, 1500])
+    assert not agreement_criterion.queues_agree([0, 1501])
+    assert agreement_criterion.utilizations_agree([0.99, 1.0])
+    assert not agreement_criterion.utilizations_agree([0.985, 0.996])
+    assert agreement_criterion.relative([0, 0]) == 0
+    assert agreement_criterion.relative([0, 1]) is None
 
 
 def test_utilization_decides_too(make_run) -> None:  # type: ignore[no-untyped-def]
@@ -146,7 +146,7 @@ def with_shares(run, *flows: float):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "agree"),
+    ("algorithm_named", "other", "agree"),
     [
         ((998.7, 1.2), (836, 164), False),
         ((500, 500), (836, 164), False),
@@ -161,6 +161,6 @@ def test_shares_of_flows_decide(make_run, one, other, agree) -> None:  # type: i
     assert found.agree == agree
     if not agree:
         assert found.parting is not None
-        assert found.parting.metric in (rule.SHARE, rule.JAIN)
+        assert found.parting.metric in (agreement_criterion.SHARE, agreement_criterion.JAIN)
         assert found.parting.entity.startswith("q")
         assert outcome(found)

@@ -9,12 +9,12 @@ import pytest
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.plan.metrics import MESSAGES
+from orchestrator.plan.metric_registry import MESSAGES
 from orchestrator.recording import MessageTable
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import MS, US, line_of_three
 from traces.message_table import read_messages, write_messages
-from traces.metrics.completion import completions
+from traces.metrics.completion_times import completions
 
 S = 10**12
 

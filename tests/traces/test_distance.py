@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.compare.distance import kolmogorov_smirnov, wasserstein
+from traces.compare.run_comparison import kolmogorov_smirnov, wasserstein
 
 SAMPLES = st.lists(st.integers(0, 40), min_size=1, max_size=25).map(np.array)
 

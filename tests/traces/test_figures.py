@@ -10,7 +10,7 @@ import matplotlib
 import pytest
 
 from traces import figures
-from traces.figures.style import FAINT, INK, SHADE
+from traces.figures.figure_style import FAINT, INK, SHADE
 
 
 def test_paper_figure_shows_what_it_must(make_run) -> None:  # type: ignore[no-untyped-def]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.plan.metrics import METRICS
+from orchestrator.plan.metric_registry import METRICS
 from traces.metrics import UNITS, compute
-from traces.metrics.gauges import histogram_percentile, jain, percentile, spread
+from traces.metrics.sample_statistics import histogram_percentile, jain, percentile, spread
 
 MS = 10**9
 PORT = ("switch", "switch.sink")

@@ -12,11 +12,11 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.recording import Column
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import MS, US, assembled, line_of_three
 from traces import figures
 from traces.report import report
-from traces.runs import Run, load
+from traces.run_reader import load, Run
 from traces.samples import read_samples
 
 
@@ -87,7 +87,7 @@ def test_the_file_of_samples_says_what_metrics_are_called(
 
 def test_the_report_draws_them(done: tuple[Run, dict[str, Any]]) -> None:
     shown, _ = done
-    assert list(figures.shown(shown)) == ["codel.sojourn_s", "codel.dropping", "codel.count"]
+    assert list(figures.columns_with_values(shown)) == ["codel.sojourn_s", "codel.dropping", "codel.count"]
     panels = figures.state_figure(shown).axes
     (line,) = panels[0].get_lines()
     assert line.get_label() == "switch.sink"
@@ -124,4 +124,4 @@ def test_a_series_that_is_called_as_another_one_is_refused() -> None:
 def test_nothing_is_drawn_of_a_run_whose_algorithms_show_nothing(tmp_path: Path) -> None:
     found = run(Plan(**line_of_three()), out=tmp_path, report=False)
     assert found.folder is not None
-    assert figures.shown(load(found.folder)) == {}
+    assert figures.columns_with_values(load(found.folder)) == {}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.traces.oracle.plans import PAUSED
 from traces.pause_agreement import paused_ports
 from traces.report import report
-from traces.runs import load
+from traces.run_reader import load
 
 
 @pytest.fixture(scope="module")

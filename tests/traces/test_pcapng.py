@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import BadInput
 from orchestrator.recording import PortCapture
 from traces import pcapng
-from traces.pcapng import blocks
+from traces.pcapng import pcapng_blocks
 
 EPOCH_NS = 1_763_000_000_123_456_789
 TSHARK = shutil.which("tshark")
@@ -152,12 +152,12 @@ def swapped(data: bytes) -> bytes:
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
         body = data[at + 8 : at + length - 4]
-        if kind == blocks.SECTION:
-            new = struct.pack(">IHHq", blocks.BYTE_ORDER, 1, 0, -1)
-        elif kind == blocks.INTERFACE:
+        if kind == pcapng_blocks.SECTION:
+            new = struct.pack(">IHHq", pcapng_blocks.BYTE_ORDER, 1, 0, -1)
+        elif kind == pcapng_blocks.INTERFACE:
             new = struct.pack(">HHI", *struct.unpack_from("<HHI", body))
-            new += struct.pack(">HH", blocks.IF_TSRESOL, 1) + b"\x09\0\0\0" + bytes(4)
-        elif kind == blocks.PACKET:
+            new += struct.pack(">HH", pcapng_blocks.IF_TSRESOL, 1) + b"\x09\0\0\0" + bytes(4)
+        elif kind == pcapng_blocks.PACKET:
             words = struct.unpack_from("<5I", body)
             size = words[3] + -words[3] % 4
             new = struct.pack(">5I", *words) + body[20 : 20 + size]

@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 from traces.report import report
-from traces.runs import Run
+from traces.run_reader import Run
 
 VOID = {"meta", "br", "img", "input", "hr", "link"}
 

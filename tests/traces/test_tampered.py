@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.console import folders, sources
+from orchestrator.console import run_catalog, run_sources
 from orchestrator.errors import BadInput
-from orchestrator.terminal import exits, show
-from orchestrator.terminal.plain import plain
-from traces.runs import load
+from orchestrator.terminal import exit_codes, format_output
+from orchestrator.terminal.escape_control import plain
+from traces.run_reader import load
 from traces.samples import METADATA_KEY
 
 DEEP = "[" * 100_000
@@ -112,10 +112,10 @@ def test_a_tampered_folder_does_not_keep_the_console_from_starting(
     place = folder.parent / "runs" / "plan" / "20260101T000000Z-00000000"
     place.parent.mkdir(parents=True)
     folder.rename(place)
-    found = folders.entries(folder.parent / "runs")
+    found = run_catalog.entries(folder.parent / "runs")
     assert any(entry.key == str(place) for entry in found), "it is listed"
     try:
-        data = sources.load(place)
+        data = run_sources.load(place)
     except BadInput:
         return
     assert name.startswith(("seed", "metric", "deep manifest")), "it does not read those"
@@ -127,8 +127,8 @@ ESCAPES = ["\x1b[2J", "\x1b]0;title\x07", "\r", "\x08" * 9, "\x9b31m", "\u202e",
 
 @pytest.mark.parametrize("what", ESCAPES)
 def test_what_would_steer_a_terminal_is_written_out(what: str, capsys: pytest.CaptureFixture[str]):
-    exits.say(f"run {what} of")
-    show.console().print(show.table(("run",), [[f"run {what} of"]]))
+    exit_codes.say(f"run {what} of")
+    format_output.console().print(format_output.table(("run",), [[f"run {what} of"]]))
     said = capsys.readouterr()
     for octets in (said.out, said.err):
         assert what not in octets

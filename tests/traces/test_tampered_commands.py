@@ -15,10 +15,10 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from orchestrator.errors import BadInput
-from orchestrator.terminal.takes_runs import TakesRuns
+from orchestrator.terminal.run_arguments import RunArgumentCommand
 from tests.traces.test_tampered import CORPUS
 from traces import pcapng
-from traces.commands import register
+from traces.trace_commands import register
 
 ARGUMENTS = {
     "compare": lambda folder, sound: [str(sound), str(folder)],
@@ -45,7 +45,7 @@ def names() -> list[str]:
     return [
         entry.name or entry.callback.__name__
         for entry in made.registered_commands
-        if entry.cls is TakesRuns and entry.callback is not None
+        if entry.cls is RunArgumentCommand and entry.callback is not None
     ]
 
 

@@ -12,9 +12,9 @@ from orchestrator.plan import Plan
 from tailback import run as run_plan
 from tests.traces.made_plans import FIGURES, NETS
 from traces import figures
-from traces.figures.through import flows_through
+from traces.figures.flows_through_port import flows_through
 from traces.report import report
-from traces.runs import Run, load
+from traces.run_reader import load, Run
 
 
 def ran(text: str, base: Path) -> Run:

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.recording import MessageTable
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US
 

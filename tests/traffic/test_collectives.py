@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.assembly.gates import problem
+from orchestrator.assembly.message_dependencies import dependency_problem
 from orchestrator.engine.frames import type_table
 from orchestrator.engine.records import ACK
 from orchestrator.engine.workload import ApplicationMessages, Connections, Waiting
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
-from orchestrator.plan.pairing import drawn
+from orchestrator.plan.traffic_pairing import drawn
 from orchestrator.recording import MessageTable, Recording
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Table, recorded
-from traces.metrics.completion import completions
+from traces.metrics.completion_times import completions
 from traffic.collectives import AllReduce, AllToAll, all_reduce, all_to_all
 
 HOSTS = [f"h{n}" for n in range(1, 6)]
@@ -322,7 +322,7 @@ def test_a_schedule_that_would_wait_for_ever_is_found(
     ring = ends("ring", ["a", "b", "c"])
     none = np.zeros(len(connection), np.int64)
     made = ApplicationMessages(np.array(connection), none, none + 9, waiting(behind, opens))
-    found = problem(made, ring)
+    found = dependency_problem(made, ring)
     assert (found is None) if sentence is None else (sentence in str(found))
 
 
@@ -333,7 +333,7 @@ def test_schedules_of_many_hosts_are_sound() -> None:
         (all_reduce(AllReduce(count=3, pieces=4), ends("tree", names)), ends("tree", names)),
         (all_to_all(AllToAll(count=4), ends("all", names)), ends("all", names)),
     ):
-        assert problem(made, pairs) is None
+        assert dependency_problem(made, pairs) is None
 
 
 def test_gateware_refuses_it_by_name() -> None:

@@ -13,7 +13,7 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.recording import MessageTable, Recording
 from orchestrator.registry import Registry
-from orchestrator.run.audit import audit
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import (
     MS,
     US,

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from tests.orchestrator.worlds import MS, Table, recorded
 from tests.plugins.kernel_driver import KernelDriver
-from traffic.bernoulli import BERNOULLI, Bernoulli
-from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean_of_frames
-from traffic.fixedpoint import part_of
-from traffic.pareto import PARETO, ParetoOnOff
+from traffic.bernoulli_source import BERNOULLI, Bernoulli
+from traffic.poisson_flows import Cdf, DATA_MINING, draw, mean_of_frames, WEB_SEARCH
+from traffic.pareto_on_off import part_of
+from traffic.pareto_on_off import PARETO, ParetoOnOff
 from traffic.random_flows import RANDOM_FLOWS, RandomFlows
 
 HEADERS, FRAME, RATE = 70, 1500, 10**10

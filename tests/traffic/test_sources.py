@@ -10,11 +10,11 @@ import pytest
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.errors import BadInput
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from tests.plugins.kernel_driver import KernelDriver
-from traffic.bernoulli import BERNOULLI, Bernoulli
-from traffic.fixedpoint import negative_log2, times_power
-from traffic.pareto import PARETO, ParetoOnOff
+from traffic.bernoulli_source import BERNOULLI, Bernoulli
+from traffic.pareto_on_off import negative_log2, times_power
+from traffic.pareto_on_off import PARETO, ParetoOnOff
 
 GBPS, US, MS = 10**9, 10**6, 10**9
 

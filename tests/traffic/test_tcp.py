@@ -9,17 +9,17 @@ import pytest
 
 from orchestrator.assembly import Assembly
 from orchestrator.engine.frames import decode, encode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import ACK, NEVER
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.audit import Audit
-from orchestrator.run.execute import run
+from orchestrator.run.frame_audit import Audit
+from orchestrator.run.execute_run import run
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Table, assembled, recorded, run_in_steps, run_until
 from tests.plugins.kernel_driver import KernelDriver
-from traffic.cubic import cube_root
+from traffic.cubic_window import cube_root
 from traffic.tcp import TCP, Tcp
 
 S = 1000 * MS
@@ -289,7 +289,7 @@ def test_a_captured_acknowledgement_is_udp_to_other_tools_and_comes_back_whole()
     from scapy.layers.inet import IP, UDP
     from scapy.layers.l2 import Ether
 
-    frame = blank_frames(1)
+    frame = empty_descriptors(1)
     frame[0].kind, frame[0].length, frame[0].sequence, frame[0].flow = ACK, 70, 77, 3
     frame[0].source, frame[0].destination, frame[0].created = 9, 3, 5_000_001
     frame[0].offset, frame[0].delta, frame[0].mark = 80, 82, 3
@@ -299,7 +299,7 @@ def test_a_captured_acknowledgement_is_udp_to_other_tools_and_comes_back_whole()
     assert (packet[IP].src, packet[IP].dst, packet[IP].len) == ("10.0.0.9", "10.0.0.3", 52)
     assert packet[IP].chksum == IP(packet[IP].copy().build()).chksum
     assert (packet[UDP].dport, packet[UDP].len) == (0xC7B2, 32)
-    back = blank_frames(1)[0]
+    back = empty_descriptors(1)[0]
     assert decode(octets, 70, back) == ACK
     for name in ("sequence", "flow", "source", "destination", "created", "offset", "delta", "mark"):
         assert back[name] == frame[0][name], name

@@ -11,7 +11,7 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.plan.timeouts import timeout_problems
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import MS, US, at, recorded
 
 FRAME = 1500

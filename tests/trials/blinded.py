@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FIDELITY = "orchestrator.run.fidelity"
-BALANCE = "orchestrator.run.balance"
+FIDELITY = "orchestrator.run.run_fidelity"
+BALANCE = "orchestrator.run.link_conservation"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ BLIND: dict[str, Blind] = {
         "corrupted",
         (
             (
-                "orchestrator.targets.software.job",
+                "orchestrator.targets.software.plan_job",
                 'lost["not understood"] = sum(foreign(thread) for thread in threads)',
                 'lost["not understood"] = 0',
             ),

@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.targets.software.kernelcalls import enter_network, unshare
+from orchestrator.targets.software.linux_syscalls import enter_network, unshare
 from orchestrator.testbed.agent import ethtool
 from tests.trials import mischief, plans
 from tests.trials.footprint import Watch, adopt, end_all
@@ -269,7 +269,7 @@ def sound(rows: list[dict[str, Any]]) -> bool:
 
 def main() -> int:
     """Run from the command line."""
-    from orchestrator.targets.software.launch import Worker
+    from orchestrator.targets.software.worker_process import Worker
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)

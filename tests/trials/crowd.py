@@ -24,9 +24,9 @@ from typing import Any
 
 import zmq.asyncio
 
-from orchestrator.testbed import keys
-from orchestrator.testbed.controller.protocol import Status
-from orchestrator.testbed.wire.asker import Asker, Unanswered
+from orchestrator.testbed import curve_keys
+from orchestrator.testbed.controller.controller_messages import Status
+from orchestrator.testbed.wire.rpc_client import RpcClient, Unanswered
 from tests.trials import plans
 from tests.trials.lab import Lab, until
 from tests.trials.scenarios import submit
@@ -91,11 +91,11 @@ class Looker(threading.Thread):
         asyncio.run(self._look())
 
     async def _look(self) -> None:
-        from orchestrator.testbed.controller.client import controller_key
+        from orchestrator.testbed.controller.controller_client import controller_key
 
         context = zmq.asyncio.Context()
         key = controller_key(self._folder, None)
-        asker = Asker(context, "controller", ADDRESS, key, keys.own(self._folder))
+        asker = RpcClient(context, "controller", ADDRESS, key, curve_keys.own(self._folder))
         while not self._over.is_set():
             began = time.monotonic()
             try:
@@ -189,7 +189,7 @@ def _gone_and_back(lab: Lab, looker: Looker) -> dict[str, float]:
 
 def main() -> int:
     """Run from the command line."""
-    from orchestrator.targets.software.launch import Worker
+    from orchestrator.targets.software.worker_process import Worker
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", type=int, default=32)

@@ -21,8 +21,8 @@ from typing import Any
 import zmq.asyncio
 from pyroute2 import IPRoute
 
-from orchestrator.testbed import keys
-from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
+from orchestrator.testbed import curve_keys
+from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
 from tests.trials import plans
 from tests.trials.lab import Lab, until
 from tests.trials.scenarios import clean, pair, restart, submit
@@ -112,12 +112,12 @@ def controller_killed(lab: Lab) -> dict[str, Any]:
 
 def unlisted(lab: Lab) -> dict[str, Any]:
     """A key that the agent does not know."""
-    return _rejected(lab, "stranger", keys.own(lab.keys(VICTIM)).public)
+    return _rejected(lab, "stranger", curve_keys.own(lab.keys(VICTIM)).public)
 
 
 def another_server(lab: Lab) -> dict[str, Any]:
     """An authorised key that takes the agent for another one."""
-    return _rejected(lab, "controller", keys.own(lab.keys("stranger")).public)
+    return _rejected(lab, "controller", curve_keys.own(lab.keys("stranger")).public)
 
 
 def _rejected(lab: Lab, who: str, public: str) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _rejected(lab: Lab, who: str, public: str) -> dict[str, Any]:
     return asyncio.run(
         _ask(
             lab.address(VICTIM),
-            keys.own(lab.keys(who)),
+            curve_keys.own(lab.keys(who)),
             public,
             lambda: "key rejected" in lab.said(VICTIM)[length:],
         )
@@ -134,11 +134,11 @@ def _rejected(lab: Lab, who: str, public: str) -> dict[str, Any]:
 
 
 async def _ask(
-    address: str, pair: keys.Pair, public: str, there: Callable[[], bool]
+    address: str, pair: curve_keys.Pair, public: str, there: Callable[[], bool]
 ) -> dict[str, Any]:
     context = zmq.asyncio.Context()
     began = time.monotonic()
-    asker = Asker(context, f"agent {VICTIM}", address, public, pair)
+    asker = RpcClient(context, f"agent {VICTIM}", address, public, pair)
     try:
         await asker.ask("hello", within_s=30.0)
         raise AssertionError("it was let in")
@@ -164,7 +164,7 @@ def show(row: dict[str, Any]) -> str:
 
 def main() -> int:
     """Run from the command line."""
-    from orchestrator.targets.software.launch import Worker
+    from orchestrator.targets.software.worker_process import Worker
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=5)

@@ -8,8 +8,8 @@ from typing import Any
 
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
-from orchestrator.targets.software import job
-from orchestrator.targets.software.namespaces import MTU, Machines
+from orchestrator.targets.software import plan_job
+from orchestrator.targets.software.network_namespaces import Machines, MTU
 from tests.trials.distortions import KINDS, Kind, Place
 from tests.trials.relay import NAME, Relay
 
@@ -26,7 +26,7 @@ class Watched:
     def report(self, news: Any) -> None:
         """See worker.Control."""
         self._control.report(news)
-        if news == job.STARTED:
+        if news == plan_job.STARTED:
             self._begun.set()
 
 
@@ -35,7 +35,7 @@ def run(control: Any, text: str, what: dict[str, Any], pace: float, most: int | 
     begun = threading.Event()
     if what:
         kind, strength = KINDS[what["kind"]], what["strength"]
-        honest = job.join
+        honest = plan_job.join
 
         def join(plan: Plan, machines: Machines, devices: Any) -> dict[str, tuple[str, int]]:
             def joined(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
@@ -45,13 +45,13 @@ def run(control: Any, text: str, what: dict[str, Any], pace: float, most: int | 
             if kind.before is not None:
                 kind.before(here, strength)
             if kind.during is not None:
-                wait_s = job.LEAD_NS / 1e9 + BEGINS * plan.duration / 1e12 / pace
+                wait_s = plan_job.LEAD_NS / 1e9 + BEGINS * plan.duration / 1e12 / pace
                 words = (kind, here, strength, begun, wait_s)
                 threading.Thread(target=_during, args=words, daemon=True).start()
             return local
 
-        job.join = join
-    return job.run(Watched(control, begun), text, False, pace, most)
+        plan_job.join = join
+    return plan_job.run(Watched(control, begun), text, False, pace, most)
 
 
 def _joined(

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from pyroute2 import IPRoute
 
-from orchestrator import interpreter
-from orchestrator.targets.software.namespaces import FIRST_INTERFACE, MTU, Machines
+from orchestrator import python_command
+from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines, MTU
 from tests.trials import rules
 from tests.trials.relay import Rule
 
@@ -116,7 +116,7 @@ def taken(place: Place, each: float) -> None:
     """So many processes on each core want it as much as the data path does."""
     for core in sorted(os.sched_getaffinity(0)):
         for _ in range(int(each)):
-            spinner = subprocess.Popen(interpreter.code(SPIN))
+            spinner = subprocess.Popen(python_command.code(SPIN))
             os.sched_setaffinity(spinner.pid, {core})
     time.sleep(SPINS_FROM_S)
 

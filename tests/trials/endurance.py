@@ -29,7 +29,7 @@ from typing import Any
 
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
-from orchestrator.testbed.controller import client
+from orchestrator.testbed.controller import controller_client
 from tests.trials import mischief, plans
 from tests.trials.footprint import Watch, adopt, end_all
 from tests.trials.lab import Lab, ends_on_signals
@@ -125,7 +125,7 @@ async def _some(lab: Lab, plan: Plan, count: int) -> list[Ended]:
 async def _run(lab: Lab, plan: Plan) -> Ended:
     """Have the plan run."""
     try:
-        told = await client.run(
+        told = await controller_client.run(
             *("tcp://127.0.0.1:7011", lab.keys("user"), None, plan, False, lab.runs),
             progress=lambda news: None,
             say=lambda line: None,
@@ -168,7 +168,7 @@ def growth(rows: list[dict[str, Any]]) -> list[tuple[str, float, float, bool]]:
 
 def main() -> int:
     """Run from the command line."""
-    from orchestrator.targets.software.launch import Worker
+    from orchestrator.targets.software.worker_process import Worker
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)

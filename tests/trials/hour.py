@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from orchestrator import interpreter
+from orchestrator import python_command
 
 GROWTH = 0.02
 """A process touches some of what it set aside later than at its start; an octet that is kept of
@@ -166,8 +166,8 @@ def run(seconds: float, datapath: str, each_s: float, say: Callable[[str], None]
         words = ["run", str(text), "--target", "software", "--datapath", datapath]
         words += ["--profile", "none", "--out", str(out), "--json"]
         process = subprocess.Popen(
-            interpreter.module("orchestrator.cli", *words),
-            env=interpreter.environment(),
+            python_command.module("orchestrator.cli", *words),
+            env=python_command.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from orchestrator.targets.software.kernelcalls import die_with_parent, enter_network, unshare
+from orchestrator.targets.software.linux_syscalls import die_with_parent, enter_network, unshare
 
 CLONE_NEWTIME = 0x80
 

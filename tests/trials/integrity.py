@@ -26,9 +26,9 @@ from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run.grades import ORDER
-from orchestrator.targets.software import job
-from orchestrator.targets.software.launch import Worker
+from orchestrator.run.fidelity_thresholds import ORDER
+from orchestrator.targets.software import plan_job
+from orchestrator.targets.software.worker_process import Worker
 from tests.trials import plans
 from tests.trials.distorted import BEGINS
 from tests.trials.distortions import KINDS, LATE
@@ -80,7 +80,7 @@ def _ran(text: str, what: dict[str, Any], pace: float, most: int | None) -> Reco
     with Worker("tests.trials.distorted:run", text, what, pace, most) as worker:
         stopper = None
         for news in worker.reports():
-            if news == job.STARTED and what and KINDS[what["kind"]].stop is not None:
+            if news == plan_job.STARTED and what and KINDS[what["kind"]].stop is not None:
                 words = (what, worker.process.pid, pace)
                 stopper = threading.Thread(target=_stop, args=words, daemon=True)
                 stopper.start()
@@ -94,8 +94,8 @@ def _stop(what: dict[str, Any], worker: int, pace: float) -> None:
     stop = KINDS[what["kind"]].stop
     assert stop is not None
     slow = 1 / pace if KINDS[what["kind"]].unit == "s" else 1.0
-    until = time.monotonic() + job.LEAD_NS / 1e9 + 0.9 * DURATION_S / pace
-    time.sleep(job.LEAD_NS / 1e9 + BEGINS * DURATION_S / pace)
+    until = time.monotonic() + plan_job.LEAD_NS / 1e9 + 0.9 * DURATION_S / pace
+    time.sleep(plan_job.LEAD_NS / 1e9 + BEGINS * DURATION_S / pace)
     stop(worker, what["strength"] * slow, until)
 
 

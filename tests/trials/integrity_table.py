@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from orchestrator.run.grades import INVALID, VALID
+from orchestrator.run.fidelity_thresholds import INVALID, VALID
 from tests.trials.distortions import KINDS
 
 FAILED = "failed"

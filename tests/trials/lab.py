@@ -1,6 +1,6 @@
 """Machines of a testbed as network namespaces of one worker process, joined by veth cables.
 
-Use it in a job of `orchestrator.targets.software.launch.run_job`: the worker is root in a user
+Use it in a job of `orchestrator.targets.software.worker_process.run_job`: the worker is root in a user
 namespace of its own, and whatever is left of a lab goes away with it. Every host has an address of
 its own on a cable to where the controller is; NICs are ordinary interfaces with ordinary names.
 """
@@ -21,10 +21,10 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-from orchestrator.run.leftovers import partial_folders
-from orchestrator.targets.software.kernelcalls import enter_network
-from orchestrator.targets.software.namespaces import Machines
-from orchestrator.testbed import keys
+from orchestrator.run.partial_runs import partial_folders
+from orchestrator.targets.software.linux_syscalls import enter_network
+from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.testbed import curve_keys
 
 WAIT_S = 180.0
 """For what takes a moment; on a busy machine anything may take much longer."""
@@ -75,15 +75,15 @@ class Lab:
         (folder / "tmp").mkdir(parents=True, exist_ok=True)
         self.keys("controller")
         self.keys("user")
-        keys.authorise(self.keys("controller"), str(self.keys("user") / keys.PUBLIC))
-        public = str(self.keys("controller") / keys.PUBLIC)
-        keys.authorise(self.keys("user"), public, kind=keys.KNOWN)
+        curve_keys.authorise(self.keys("controller"), str(self.keys("user") / curve_keys.PUBLIC))
+        public = str(self.keys("controller") / curve_keys.PUBLIC)
+        curve_keys.authorise(self.keys("user"), public, kind=curve_keys.KNOWN)
 
     def keys(self, who: str) -> Path:
         """The folder of somebody's keys, made when it is not there."""
         folder = self.folder / "keys" / who
-        if not (folder / keys.OWN).exists():
-            keys.make(folder, who)
+        if not (folder / curve_keys.OWN).exists():
+            curve_keys.make(folder, who)
         return folder
 
     def host(self, name: str) -> None:
@@ -98,7 +98,7 @@ class Lab:
         with self.machines._inside(machine), IPRoute() as netlink:
             netlink.link("set", index=1, state="up")
             _address(netlink, "ctl", f"10.77.{number}.2")
-        keys.authorise(self.keys(name), str(self.keys("controller") / keys.PUBLIC))
+        curve_keys.authorise(self.keys(name), str(self.keys("controller") / curve_keys.PUBLIC))
 
     def cable(self, left: str, right: str, mtu: int = 9000) -> None:
         """Join two NICs, "host:nic"."""
@@ -149,7 +149,7 @@ class Lab:
         """Write testbed.toml; which nodes belong on which host."""
         lines = [f'name = "{name}"']
         for host in self.hosts:
-            public = keys.own(self.keys(host)).public
+            public = curve_keys.own(self.keys(host)).public
             lines += [f"[machines.{host}]", f'address = "{self.address(host)}"']
             lines += [f'key = "{public}"', f"nodes = {json.dumps(nodes.get(host, []))}"]
         for cable, ends in self.cables.items():

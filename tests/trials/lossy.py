@@ -16,7 +16,7 @@ from typing import Any
 
 import zmq
 
-from orchestrator.testbed import keys
+from orchestrator.testbed import curve_keys
 
 RATES = {"lose": 0.15, "double": 0.15, "delay": 0.15, "swap": 0.15}
 LONGEST_S = 0.3
@@ -40,11 +40,11 @@ class Lossy(threading.Thread):
         self._damaged: tuple[str, int] | None = None
         self.went_on = ""
         """How a fetch went on after a chunk that came damaged, unless it asked for it again."""
-        self._agent, self._public, self._ours = agent, public, keys.own(ours)
+        self._agent, self._public, self._ours = agent, public, curve_keys.own(ours)
         self._ending = threading.Event()
         self._context = zmq.Context()
         self._near = self._context.socket(zmq.ROUTER)
-        pair = keys.own(own)
+        pair = curve_keys.own(own)
         self._near.curve_server = True
         self._near.curve_publickey = pair.public.encode()
         self._near.curve_secretkey = pair.secret

@@ -11,10 +11,10 @@ from typing import Any
 
 import zmq.asyncio
 
-from orchestrator.testbed import keys
-from orchestrator.testbed.agent.protocol import Hello, OfLease
-from orchestrator.testbed.controller.protocol import OfRun
-from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
+from orchestrator.testbed import curve_keys
+from orchestrator.testbed.agent.agent_messages import Hello, OfLease
+from orchestrator.testbed.controller.controller_messages import OfRun
+from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
 from tests.trials import plans
 from tests.trials.lab import Lab, until
 from tests.trials.lossy import DAMAGE, UNANSWERED, Lossy
@@ -39,16 +39,16 @@ def bench(folder: Path) -> tuple[Lab, Lossy]:
     for name in ("left", "right"):
         lab.host(name)
     lab.wire("left:eth1", "right:eth1")
-    public = str(lab.keys(STRANGER) / keys.PUBLIC)
+    public = str(lab.keys(STRANGER) / curve_keys.PUBLIC)
     for who in ("left", "right", "controller"):
-        keys.authorise(lab.keys(who), public)
+        curve_keys.authorise(lab.keys(who), public)
     return lab, relay(lab)
 
 
 def relay(lab: Lab) -> Lossy:
     """Between the controller and the right agent; not started."""
     own, listen = lab.keys("relay"), "tcp://127.0.0.1:7020"
-    theirs = keys.own(lab.keys("right")).public
+    theirs = curve_keys.own(lab.keys("right")).public
     return Lossy(listen, own, lab.address("right"), theirs, lab.keys("controller"))
 
 
@@ -59,7 +59,7 @@ def begin(lab: Lab, between: Lossy) -> None:
         lab.agent(host)
     bed = lab.testbed(**NODES)
     text = bed.read_text().replace(lab.address("right"), "tcp://127.0.0.1:7020")
-    right, own = (keys.own(lab.keys(who)).public for who in ("right", "relay"))
+    right, own = (curve_keys.own(lab.keys(who)).public for who in ("right", "relay"))
     bed.write_text(text.replace(right, own))
     lab.bed = bed
     lab.controller(bed)
@@ -98,10 +98,10 @@ def name_over(lab: Lab, name: str) -> bool:
 async def orders_of_a_stranger(lab: Lab) -> Found:
     """Try to end what is another's: leases at the agents, the run at the controller."""
     context = zmq.asyncio.Context()
-    pair = keys.own(lab.keys(STRANGER))
+    pair = curve_keys.own(lab.keys(STRANGER))
     done: list[str] = []
 
-    async def tried(who: str, asker: Asker, kind: str, body: Any) -> None:
+    async def tried(who: str, asker: RpcClient, kind: str, body: Any) -> None:
         try:
             await asker.ask(kind, body, within_s=30.0)
             done.append(f"{who} did {kind} for a stranger")
@@ -129,9 +129,9 @@ async def orders_of_a_stranger(lab: Lab) -> Found:
 
 
 def _asker(
-    context: zmq.asyncio.Context, lab: Lab, who: str, address: str, pair: keys.Pair
-) -> Asker:
-    return Asker(context, who, address, keys.own(lab.keys(who)).public, pair)
+    context: zmq.asyncio.Context, lab: Lab, who: str, address: str, pair: curve_keys.Pair
+) -> RpcClient:
+    return RpcClient(context, who, address, curve_keys.own(lab.keys(who)).public, pair)
 
 
 def lossy_wire(lab: Lab, name: str) -> tuple[Found, dict[str, Any]]:

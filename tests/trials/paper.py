@@ -24,8 +24,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from orchestrator.run.execute import run
-from orchestrator.targets.software.launch import run_job
+from orchestrator.run.execute_run import run
+from orchestrator.targets.software.worker_process import run_job
 from tests.trials import plans
 from tests.trials.lab import ends_on_signals
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 
 SHORT = """
 name = "short-across"

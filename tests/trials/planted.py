@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VARIABLE = "TAILBACK_PLANTED"
-HOSTED = "orchestrator.testbed.agent.hosted"
-HOSTING = "orchestrator.testbed.agent.hosting"
-MERGE = "orchestrator.testbed.controller.merge"
+HOSTED = "orchestrator.testbed.agent.worker_supervisor"
+HOSTING = "orchestrator.testbed.agent.node_worker"
+MERGE = "orchestrator.testbed.controller.merge_recordings"
 PART_READ = "        return cls(machine, arrays, told, nics, clock, nodes)"
 SPAWNED = '__import__("os").posix_spawn("/bin/sleep", ["sleep", "1000"], {}, setsid=True)'
 
@@ -54,7 +54,7 @@ PLANTED: dict[str, Fault] = {
     "a helper holds a namespace": _fault(
         "process namespace",
         (
-            "orchestrator.targets.software.part",
+            "orchestrator.targets.software.hosted_nodes_job",
             "    spec = Spec(**told)\n",
             f"    spec = Spec(**told)\n    {SPAWNED}\n",
         ),
@@ -70,15 +70,15 @@ PLANTED: dict[str, Fault] = {
     ),
     "an owner is not checked": _fault(
         "owner",
-        ("orchestrator.testbed.agent.agent", "if held.owner != peer:", "if False:"),
+        ("orchestrator.testbed.agent.agent_service", "if held.owner != peer:", "if False:"),
     ),
     "a NIC is not restored": _fault(
         "nic",
-        ("orchestrator.testbed.agent.nics", "        restore(self.name, self.before)\n", ""),
+        ("orchestrator.testbed.agent.nic_claims", "        restore(self.name, self.before)\n", ""),
     ),
     "a retry is done twice": _fault(
         "retry",
-        ("orchestrator.testbed.wire.memory", "if number in known.answers:", "if False:"),
+        ("orchestrator.testbed.wire.rpc_server", "if number in known.answers:", "if False:"),
     ),
     "losses of wires are not counted": _fault(
         "loss",
@@ -92,7 +92,7 @@ PLANTED: dict[str, Fault] = {
     "a checksum is ignored": _fault(
         "checksum",
         (
-            "orchestrator.testbed.wire.chunks",
+            "orchestrator.testbed.wire.chunked_transfer",
             "if zlib.crc32(octets) != chunk.crc32:",
             "if False:",
         ),
@@ -105,7 +105,7 @@ PLANTED: dict[str, Fault] = {
             "",
         ),
         (
-            "orchestrator.targets.software.worker",
+            "orchestrator.targets.software.worker_main",
             "    os._exit(0)  # the job's threads",
             "    signal.pause()  # the job's threads",
         ),
@@ -113,7 +113,7 @@ PLANTED: dict[str, Fault] = {
     "results stay with an agent": _fault(
         "files file",
         (
-            "orchestrator.testbed.agent.journal",
+            "orchestrator.testbed.agent.lease_journal",
             "        shutil.rmtree(self.spool(lease), ignore_errors=True)\n        self._leases.pop",
             "        self._leases.pop",
         ),

@@ -25,13 +25,13 @@ from typing import Any
 
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
-from orchestrator.points.carry import carry_out, says_something
-from orchestrator.points.columns import Flat
-from orchestrator.points.in_turn import TRIES, ordinarily, plan_of
-from orchestrator.points.predicted import predicted
-from orchestrator.points.subject import Point, Subject
+from orchestrator.batch.batch_executor import is_storable, run_points
+from orchestrator.batch.metric_columns import ColumnTable
+from orchestrator.batch.realtime_executors import plan_of, run_locally, TRIES
+from orchestrator.batch.confidence_interval import prediction_intervals
+from orchestrator.batch.experiment import Experiment, Point
 from orchestrator.profile import read_profile
-from orchestrator.targets.software.alike import as_machine
+from orchestrator.targets.software.emulate_machine import emulate_machine
 from tests.trials import drawn
 from tests.trials.lab import ends_on_signals
 
@@ -50,7 +50,7 @@ Row = dict[str, Any]
 
 def chosen(row: Row) -> Row:
     """The numbers of a run that are predicted, by the names of columns."""
-    flat = Flat(lambda metric, of, phase: f"{metric} of {of} in {phase}" in COLUMNS).of(row)
+    flat = ColumnTable(lambda metric, of, phase: f"{metric} of {of} in {phase}" in COLUMNS).of(row)
     return {name: value for name, value in flat.items() if name in COLUMNS}
 
 
@@ -60,10 +60,10 @@ def predict(profile: Path, seed: int, plans: int, seeds: int) -> list[Row]:
     known = read_profile(profile)
     for number in range(plans):
         table = drawn.plan(seed, number)
-        subject = Subject.of(as_machine(Plan(**table), known, profile), None)
+        subject = Experiment.of(emulate_machine(Plan(**table), known, profile), None)
         points = [Point(subject, FIRST_SEED + one) for one in range(seeds)]
-        found = carry_out(points)
-        within = predicted(Plan(**table), found)
+        found = run_points(points)
+        within = prediction_intervals(Plan(**table), found)
         within = {name: within[name] for name in COLUMNS if name in within}
         told.append({"number": number, "plan": table, "within": within})
         print(f"{table['name']}: predicted", file=sys.stderr, flush=True)
@@ -73,10 +73,10 @@ def predict(profile: Path, seed: int, plans: int, seeds: int) -> list[Row]:
 def ran(table: Row) -> tuple[Row, Row]:
     """The numbers of a run on real frames, and its fidelity."""
     plan = Plan(**table, target="software")
-    point = Point(Subject.of(plan, None), RUN_SEED)
+    point = Point(Experiment.of(plan, None), RUN_SEED)
     for _ in range(TRIES):
-        row = ordinarily(plan_of)(point)
-        if says_something(point, row):
+        row = run_locally(plan_of)(point)
+        if is_storable(point, row):
             break
     return chosen(row), row["fidelity"]
 

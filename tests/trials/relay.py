@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from orchestrator.targets.software.namespaces import Machines
-from orchestrator.targets.software.sockets import (
+from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.raw_sockets import (
     ETH_P_ALL,
     PACKET_AUXDATA,
     PACKET_IGNORE_OUTGOING,

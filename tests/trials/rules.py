@@ -9,7 +9,7 @@ import itertools
 import time
 from collections.abc import Callable
 
-from orchestrator.engine.frames import layout as at
+from orchestrator.engine.frames import frame_layout as at
 from tests.trials.relay import Rule, straight
 
 AMONG = 1000

@@ -18,7 +18,7 @@ AHEAD_S = 4321
 """The clock of the right machine: what crosses the cable is timed by both."""
 LONG = "100s"
 """Of a run that is ended from outside: whatever happens before, it still goes on."""
-PAPER = {"one": ["nic1"], "two": ["nic2"], "mid": ["switch"], "end": ["sink"]}
+PAPER = {"algorithm_named": ["nic1"], "two": ["nic2"], "mid": ["switch"], "end": ["sink"]}
 
 
 def pair(folder: str) -> Lab:
@@ -202,10 +202,10 @@ def ended(lab: Lab, name: str, killed: str = "") -> dict[str, Any]:
 def watched(lab: Lab) -> dict[str, Any]:
     """Look over a run's shoulder, as the console does: with a key, and with one that is not let
     in."""
-    from orchestrator.live import protocol
-    from orchestrator.live.client import Client
-    from orchestrator.testbed import keys
-    from orchestrator.testbed.controller import client
+    from orchestrator.live import feed_messages
+    from orchestrator.live.feed_client import FeedClient
+    from orchestrator.testbed import curve_keys
+    from orchestrator.testbed.controller import controller_client
 
     elsewhere = ("--out", str(lab.folder / "mine"))
     name = submit(lab, plans.short("1s"), "run", 7011, *elsewhere)
@@ -213,22 +213,22 @@ def watched(lab: Lab) -> dict[str, Any]:
 
     def feeds() -> list[str]:
         with suppress(RunFailed):  # a busy controller may not answer at once
-            return list(asyncio.run(client.status(address, folder, None))["feeds"].values())
+            return list(asyncio.run(controller_client.status(address, folder, None))["feeds"].values())
         return []
 
     feed = until(feeds, "a feed")[0]
     lab.keys("stranger")
-    public = str(lab.keys("controller") / keys.PUBLIC)
+    public = str(lab.keys("controller") / curve_keys.PUBLIC)
     watchers = {}
     for who in ("user", "stranger"):
-        prepare = client.preparing(lab.keys(who), public)
-        watchers[who] = Client(feed, "", prepare)
+        prepare = controller_client.curve_setup(lab.keys(who), public)
+        watchers[who] = FeedClient(feed, "", prepare)
         watchers[who].start()
     received: list[Any] = []
 
     def over() -> bool:
         received.extend(watchers["user"].take())
-        return any(isinstance(message, protocol.Judged) for message in received)
+        return any(isinstance(message, feed_messages.Judgement) for message in received)
 
     try:
         until(over, "the verdict")
@@ -236,8 +236,8 @@ def watched(lab: Lab) -> dict[str, Any]:
     finally:
         for watcher in watchers.values():
             watcher.close()
-    samples = [m for m in received if isinstance(m, protocol.Samples)]
-    states = [m for m in received if isinstance(m, protocol.RunState)]
+    samples = [m for m in received if isinstance(m, feed_messages.Samples)]
+    states = [m for m in received if isinstance(m, feed_messages.RunState)]
     return {
         "run": ended(lab, name),
         "rows": sum(len(m.times_ps) for m in samples),
@@ -245,8 +245,8 @@ def watched(lab: Lab) -> dict[str, Any]:
             b.first == a.first + len(a.times_ps) for a, b in itertools.pairwise(samples)
         ),
         "machines": {m.name: m.nodes for state in states for m in state.machines},
-        "verdict": next(m.verdict for m in received if isinstance(m, protocol.Judged)),
-        "events": [m.detail.get("text") for m in received if isinstance(m, protocol.Happened)],
+        "verdict": next(m.verdict for m in received if isinstance(m, feed_messages.Judgement)),
+        "events": [m.detail.get("text") for m in received if isinstance(m, feed_messages.RunEvent)],
         "stranger": len(strange),
         "said": lab.said("controller"),
     }

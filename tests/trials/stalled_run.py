@@ -9,19 +9,19 @@ import time
 from typing import Any
 
 from orchestrator.recording import Recording
-from orchestrator.run import stall_table
-from orchestrator.targets.software import job, rig
+from orchestrator.run import stall_report
+from orchestrator.targets.software import plan_job, thread_io
 
 BLIND, FREE = "blind", "free"
 
 
 def run(control: Any, text: str, fault: str | None) -> Recording:
     """See the module. `epoch_ns` of the recording is that of CLOCK_MONOTONIC."""
-    stall_table.SHOWN = 1 << 20
+    stall_report.SHOWN = 1 << 20
     if fault == BLIND:
-        rig.Shared.horizon_ns = property(lambda self: 1 << 60)  # type: ignore[method-assign,assignment]
+        thread_io.Shared.horizon_ns = property(lambda self: 1 << 60)  # type: ignore[method-assign,assignment]
     if fault == FREE:
-        rig.horizon_of = lambda asked_ps, speed: rig.FREE_RUNNING_PS
-    recording = job.run(control, text)
+        thread_io.horizon_of = lambda asked_ps, speed: thread_io.FREE_RUNNING_PS
+    recording = plan_job.run(control, text)
     recording.epoch_ns -= time.time_ns() - time.monotonic_ns()
     return recording

@@ -32,9 +32,9 @@ from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run import execute
-from orchestrator.targets.software import job
-from orchestrator.targets.software.launch import Worker
+from orchestrator.run import execute_run
+from orchestrator.targets.software import plan_job
+from orchestrator.targets.software.worker_process import Worker
 from tests.trials import plans
 from tests.trials.lab import ends_on_signals
 from tests.trials.stall_table import (
@@ -69,7 +69,7 @@ class Planter(threading.Thread):
         super().__init__(daemon=True)
         self.kind, self.worker, self.core = kind, worker, core
         self.done: list[tuple[float, int, int]] = []
-        self.begins_ns = time.monotonic_ns() + job.LEAD_NS
+        self.begins_ns = time.monotonic_ns() + plan_job.LEAD_NS
 
     def run(self) -> None:
         """One after another, until shortly before the end."""
@@ -116,9 +116,9 @@ def one(plan: str, kind: str, number: int, fault: str | None = None) -> dict[str
     planter = None
     with Worker("tests.trials.stalled_run:run", text, fault) as worker:
         for news in worker.reports():
-            if news == job.STARTED:
+            if news == plan_job.STARTED:
                 prefer(worker.process.pid)
-            if news == job.STARTED and kind != NONE:
+            if news == plan_job.STARTED and kind != NONE:
                 planter = Planter(kind, worker.process.pid, number % 2)
                 planter.start()
         recording: Recording = worker.result
@@ -156,7 +156,7 @@ def queue_mean(recording: Recording) -> float:
 def simulated(plan: str) -> float:
     """The same in the simulator, which has no stalls: on the mean of all seeds that are run."""
     texts = (plans.of_kind(plan, f"{DURATION_S:g}s", 1 + number) for number in range(3))
-    done = [execute.run(Plan.load(text), target="simulated", out=None) for text in texts]
+    done = [execute_run.run(Plan.load(text), target="simulated", out=None) for text in texts]
     return float(np.mean([queue_mean(each.recording) for each in done]))
 
 

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.console.site import Site
-from orchestrator.console.sources import LiveSource
-from orchestrator.live import protocol
+from orchestrator.console.controller_session import ControllerSession
+from orchestrator.console.run_sources import LiveSource
+from orchestrator.live import feed_messages
 from orchestrator.plan import Plan
 from tests.trials import plans
 from tests.trials.lab import WAIT_S, Lab, until
 
 RATE = "nodes.switch.service_rate"
 ASKED = (
-    protocol.SetValue(request="rate", key=RATE, to="0.08Gb/s"),
-    protocol.SetValue(request="source", key="traffic.gen.rate", to="0.02Gb/s"),
-    protocol.Act(request="pause", verb="pause", of="switch.sink"),
-    protocol.Act(request="resume", verb="resume", of="switch.sink"),
-    protocol.Act(request="cut", verb="cut", of="down"),
-    protocol.Act(request="mend", verb="mend", of="down"),
-    protocol.Act(request="cut", verb="cut", of="down"),  # asked again: a lost answer
-    protocol.SetValue(request="wrong", key=RATE, to="1GB/s"),
-    protocol.SetValue(request="large", key="nodes.switch.buffer", to="900MB"),
-    protocol.Act(request="traffic", verb="stop", of="gen"),
-    protocol.Stop(request="end"),
+    feed_messages.SetValue(request="rate", key=RATE, to="0.08Gb/s"),
+    feed_messages.SetValue(request="source", key="traffic.gen.rate", to="0.02Gb/s"),
+    feed_messages.Act(request="pause", verb="pause", of="switch.sink"),
+    feed_messages.Act(request="resume", verb="resume", of="switch.sink"),
+    feed_messages.Act(request="cut", verb="cut", of="down"),
+    feed_messages.Act(request="mend", verb="mend", of="down"),
+    feed_messages.Act(request="cut", verb="cut", of="down"),  # asked again: a lost answer
+    feed_messages.SetValue(request="wrong", key=RATE, to="1GB/s"),
+    feed_messages.SetValue(request="large", key="nodes.switch.buffer", to="900MB"),
+    feed_messages.Act(request="traffic", verb="stop", of="gen"),
+    feed_messages.Stop(request="end"),
 )
 
 
 def steered(lab: Lab) -> dict[str, Any]:
     """Start a run at the controller and ask it for one thing after the other."""
-    site = Site("tcp://127.0.0.1:7011", lab.keys("user"), None)
+    site = ControllerSession("tcp://127.0.0.1:7011", lab.keys("user"), None)
     site.start()
     source: LiveSource | None = None
     try:
@@ -63,9 +63,9 @@ def judged(source: LiveSource) -> bool:
     return not source.data.live and (source.data.judged is not None or not done)
 
 
-def answered(source: LiveSource) -> list[protocol.Answer]:
+def answered(source: LiveSource) -> list[feed_messages.Answer]:
     """The answers to all that is asked, each before the next question."""
-    found: list[protocol.Answer] = []
+    found: list[feed_messages.Answer] = []
 
     def received(count: int) -> bool:
         found.extend(source.poll())
@@ -73,7 +73,7 @@ def answered(source: LiveSource) -> list[protocol.Answer]:
 
     until(lambda: received(0) and source.data.rows > 0, "samples", 300.0)
     for number, request in enumerate(ASKED, 1):
-        if isinstance(request, protocol.Stop):  # not before all that was asked for has happened
+        if isinstance(request, feed_messages.Stop):  # not before all that was asked for has happened
             last = max(answer.at_ps or 0 for answer in found)
 
             def happened(at: int = last) -> bool:

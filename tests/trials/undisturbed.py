@@ -9,7 +9,7 @@ import numpy as np
 
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from traces.samples import read_samples
 
 

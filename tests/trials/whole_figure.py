@@ -20,13 +20,13 @@ import numpy as np
 
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from traces.analysis import Settings, analyze
-from traces.oracle.command import lateness
-from traces.oracle.judge import Settings as Known
-from traces.oracle.judge import judge
-from traces.oracle.states import reconstructed, reconstructed_at
-from traces.runs import Run, load
+from traces.oracle.replay_command import lateness
+from traces.oracle.conformance_judge import Settings as Known
+from traces.oracle.conformance_judge import judge
+from traces.oracle.reconstructed_states import reconstructed, reconstructed_at
+from traces.run_reader import load, Run
 
 SHARE = 0.01
 FRAME = 1500

@@ -1,9 +1,9 @@
 """Analysis of captures without a plan: flows, losses, latency, feedback, pauses and cascades."""
 
-from traces.analysis.analyze import Findings, analyze, look
-from traces.analysis.collect import Settings
-from traces.analysis.found import Analysis, FlowSeen, InterfaceSeen
-from traces.analysis.text import show
+from traces.analysis.analyze import analyze, Findings, read_captures
+from traces.analysis.collector import Settings
+from traces.analysis.analysis_result import Analysis, FlowSeen, InterfaceSeen
+from traces.analysis.analysis_text import show
 
 __all__ = [
     "Analysis",
@@ -12,6 +12,6 @@ __all__ = [
     "InterfaceSeen",
     "Settings",
     "analyze",
-    "look",
+    "read_captures",
     "show",
 ]

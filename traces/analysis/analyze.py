@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from traces.analysis.collect import Collected, Settings
-from traces.analysis.found import Analysis
-from traces.analysis.summary import summarise
+from traces.analysis.collector import CapturePass, Settings
+from traces.analysis.analysis_result import Analysis
+from traces.analysis.analysis_summary import summarise
 
 
 @dataclass(frozen=True)
@@ -17,17 +17,17 @@ class Findings:
     """The summary, and the tables behind it for figures and files."""
 
     analysis: Analysis
-    collected: Collected
+    collected: CapturePass
     spells: np.ndarray
 
 
-def look(*paths: str | os.PathLike[str], settings: Settings | None = None) -> Findings:
+def read_captures(*paths: str | os.PathLike[str], settings: Settings | None = None) -> Findings:
     """Read captures once, together. Raises BadInput when one cannot be opened or is none."""
-    collected = Collected(paths, settings or Settings())
+    collected = CapturePass(paths, settings or Settings())
     analysis, spells = summarise(collected)
     return Findings(analysis, collected, spells)
 
 
 def analyze(*paths: str | os.PathLike[str], settings: Settings | None = None) -> Analysis:
     """The summary of captures. Raises BadInput when one cannot be opened or is none."""
-    return look(*paths, settings=settings).analysis
+    return read_captures(*paths, settings=settings).analysis

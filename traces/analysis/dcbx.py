@@ -12,7 +12,7 @@ from typing import Any
 import dpkt  # type: ignore[import-untyped]
 import numpy as np
 
-from orchestrator.engine.frames import layout
+from orchestrator.engine.frames import frame_layout
 from traces.capture import Batch
 from traces.protocols import Lldp
 from traces.protocols.lldp import (
@@ -28,7 +28,7 @@ MOST_STATIONS = 1 << 10
 """Stations with a row of their own, over all points; of others LLDP frames are only counted."""
 LLDP_TYPE = 0x88CC
 MOST_TAGS = 2
-TAGS = (layout.VLAN_TYPE, 0x88A8)
+TAGS = (frame_layout.VLAN_TYPE, 0x88A8)
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Neighbours:
         """Take LLDP frames of a batch whose interfaces are points: its `rows` int64[n]."""
         for row, place in lldp_rows(batch, rows):
             octets = batch.frame(row)
-            key = int(batch.interface[row]), int.from_bytes(octets[layout.SOURCE_MAC :][:6], "big")
+            key = int(batch.interface[row]), int.from_bytes(octets[frame_layout.SOURCE_MAC :][:6], "big")
             if key not in self._index and len(self.stations) >= MOST_STATIONS:
                 self.others += 1
                 continue
@@ -74,7 +74,7 @@ class Neighbours:
         station.frames += 1
         if unit == last:
             return
-        said = what_is_said(unit)
+        said = dcbx_tlvs(unit)
         station.changes += station.frames > 1 and said != station.says
         station.says = said
 
@@ -82,18 +82,18 @@ class Neighbours:
 def lldp_rows(batch: Batch, rows: np.ndarray) -> list[tuple[int, int]]:
     """Rows of a batch that are LLDP frames, with the offset of the data unit."""
     found: list[tuple[int, int]] = []
-    place = layout.VLAN
+    place = frame_layout.VLAN
     for _ in range(MOST_TAGS + 1):
         rows = rows[batch.captured[rows] >= place + 2]
         at = batch.offset[rows] + place
         types = batch.octets[at].astype(np.int64) << 8 | batch.octets[at + 1]
         found += [(row, place + 2) for row in rows[types == LLDP_TYPE].tolist()]
         rows = rows[np.isin(types, TAGS)]
-        place += layout.TAG_OCTETS
+        place += frame_layout.TAG_OCTETS
     return sorted(found)
 
 
-def what_is_said(unit: bytes) -> dict[str, Any]:
+def dcbx_tlvs(unit: bytes) -> dict[str, Any]:
     """The DCBX TLVs of a data unit, by name; empty where there are none."""
     try:
         data = Lldp(unit)

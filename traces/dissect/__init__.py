@@ -1,16 +1,16 @@
 """Compiled dissection of batches of frames. For one frame by hand, use dpkt with
 `traces.protocols`."""
 
-from traces.dissect.details import (
+from traces.dissect.control_fields import (
     CNM_RECORD,
-    PAUSE_RECORD,
-    PROBE_RECORD,
     messages,
+    PAUSE_RECORD,
     pauses,
+    PROBE_RECORD,
     probes,
 )
-from traces.dissect.headers import dissect
-from traces.dissect.record import ABSENT, HEADERS, KINDS, Kind
+from traces.dissect.header_parser import dissect
+from traces.dissect.header_record import ABSENT, HEADERS, Kind, KINDS
 
 __all__ = [
     "ABSENT",

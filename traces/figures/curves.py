@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from orchestrator.plan.observed import scale_of
-from traces.metrics.table import PS, WHOLE_RUN
-from traces.runs import Run
-from traces.series import rate_bps, utilization, window_rows
+from orchestrator.plan.observables import scale_of
+from traces.metrics.sample_table import PS, RUN_PHASE
+from traces.run_reader import Run
+from traces.time_series import rate_bps, utilization, window_rows
 
 RATES_PS = 50 * 10**9
 FEWEST_WINDOWS = 100
@@ -112,7 +112,7 @@ def distribution(run: Run, entity: str, y: str, phase: str) -> Curve:
     if y in ("fct_s", "slowdown"):
         values = _messages(run, entity, y, phase)
     else:
-        ends = phase == WHOLE_RUN
+        ends = phase == RUN_PHASE
         values = within(over_time(run, entity, y, None), span_of(run, phase), ends=ends)[1]
     values = np.sort(values[np.isfinite(values)])
     return values, np.arange(1, len(values) + 1) / max(len(values), 1)
@@ -124,7 +124,7 @@ def _messages(run: Run, entity: str, y: str, phase: str) -> np.ndarray:
         return np.zeros(0)
     begin, end = span_of(run, phase)
     mine = np.array([entity in (entry, "traffic") for _, entry in table.flows], bool)[table.flow]
-    chosen = mine & (table.start_ps >= begin) & (table.start_ps < end + (phase == WHOLE_RUN))
+    chosen = mine & (table.start_ps >= begin) & (table.start_ps < end + (phase == RUN_PHASE))
     values: np.ndarray = (table.fct_s() if y == "fct_s" else table.slowdown())[chosen]
     return values
 

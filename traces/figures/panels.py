@@ -10,16 +10,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
-from orchestrator.plan.drawable import OF, SCALES, WORDS, scale_of, unit_of, value_of
-from orchestrator.plan.figures import Figure, Published
-from orchestrator.plan.metrics import SECONDS
+from orchestrator.plan.drawable_metrics import OF, scale_of, SCALES, unit_of, value_of, WORDS
+from orchestrator.plan.figure_tables import Figure, Published
+from orchestrator.plan.metric_registry import SECONDS
 from orchestrator.plan.units import DURATION
 from traces.figures import curves
-from traces.figures.beside import Beside
-from traces.figures.style import DASHES, INK, SERIES
-from traces.metrics.table import PS, WHOLE_RUN
-from traces.runs import Run
-from traces.series import envelope
+from traces.figures.companion_runs import CompanionRuns
+from traces.figures.figure_style import DASHES, INK, SERIES
+from traces.metrics.sample_table import PS, RUN_PHASE
+from traces.run_reader import Run
+from traces.time_series import envelope
 
 POINTS = 600
 """Buckets of a curve: a figure in a column has fewer pixels across than a page."""
@@ -58,9 +58,9 @@ class Panel:
         return self.figure.kind == "lines" and self.figure.x == "time"
 
 
-def of(figure: Figure, run: Run, title: str, beside: Beside) -> Panel:
+def of(figure: Figure, run: Run, title: str, companions: CompanionRuns) -> Panel:
     """A panel with its values; entities that the run lacks have none."""
-    found = [beside.split(text) for text in figure.of]
+    found = [companions.split(text) for text in figure.of]
     labels = list(figure.labels) or ([""] if figure.x == "of" else list(figure.of))
     if figure.x == "time":
         draw = _distributed if figure.kind == "cdf" else _timed
@@ -86,7 +86,7 @@ def _timed(figure: Figure, run: Run | None, name: str) -> curves.Curve:
     if run is None:
         return curves.NOTHING
     curve = curves.over_time(run, name, figure.y, figure.window)
-    if figure.phase != WHOLE_RUN:
+    if figure.phase != RUN_PHASE:
         curve = curves.within(curve, curves.span_of(run, figure.phase))
     return curve
 
@@ -101,12 +101,12 @@ def _measured(figure: Figure, run: Run | None, name: str, phase: str) -> float:
     return float("nan") if run is None else curves.metric(run, name, figure.y, phase)
 
 
-def words(figure: Figure) -> str:
+def description(figure: Figure) -> str:
     """Description of the panel's values."""
     return figure.y_label or WORDS.get(figure.y, figure.y)
 
 
-def look(index: int) -> dict[str, Any]:
+def line_style(index: int) -> dict[str, Any]:
     """Colour and dashes of a curve: no two of 32 look alike."""
     dashes = DASHES[(index // len(SERIES)) % len(DASHES)]
     return {"color": SERIES[index % len(SERIES)], "linestyle": dashes}
@@ -122,7 +122,7 @@ def common_labels(shown: Sequence[Panel]) -> list[str]:
     return found if len(found) > 1 else []
 
 
-def looks(places: Sequence[Axes]) -> dict[str, Any]:
+def line_styles(places: Sequence[Axes]) -> dict[str, Any]:
     """Label -> how it is drawn, in some axes; the first where several are called the same."""
     found: dict[str, Any] = {}
     for axes in places:
@@ -168,8 +168,8 @@ def draw(axes: Axes, panel: Panel) -> None:
         if panel.over_time:
             _over_time(axes, panel, one)
         else:
-            _places(axes, panel, one)
-        axes.set_ylabel(with_unit(words(panel.figure), unit))
+            _draw_named_points(axes, panel, one)
+        axes.set_ylabel(with_unit(description(panel.figure), unit))
         _bounds(axes, panel, one)
 
 
@@ -190,7 +190,7 @@ def _over_time(axes: Axes, panel: Panel, one: float) -> None:
     second = SCALES[SECONDS.symbol][name]
     for index, series in enumerate(panel.series):
         times, values = _shown(series)
-        ink = look(index)
+        ink = line_style(index)
         axes.plot(times / second, values / one, label=series.called, linewidth=0.9, zorder=2, **ink)
     unit = unit_of(panel.figure)
     for said in panel.figure.published:
@@ -221,7 +221,7 @@ def _ink(panel: Panel, said: Published) -> dict[str, Any]:
     return {"color": SERIES[labels.index(said.label) % len(SERIES)] if said.label else INK}
 
 
-def _places(axes: Axes, panel: Panel, one: float) -> None:
+def _draw_named_points(axes: Axes, panel: Panel, one: float) -> None:
     """Bars, or lines with a mark, at named places."""
     count, drawn = len(panel.places), max(len(panel.series), 1)
     width = 0.8 / drawn
@@ -230,7 +230,7 @@ def _places(axes: Axes, panel: Panel, one: float) -> None:
         for index, series in enumerate(panel.series)
     }
     for index, series in enumerate(panel.series):
-        ink = look(index)
+        ink = line_style(index)
         if panel.figure.kind == "bars":
             face = to_rgba(ink["color"], 0.75)
             x = series.x + shift[series.label]
@@ -258,8 +258,8 @@ def _cdf(axes: Axes, panel: Panel, unit: str, one: float) -> None:
     for index, series in enumerate(panel.series):
         step = max(len(series.x) // POINTS, 1)
         x, share = series.x[step - 1 :: step], series.y[step - 1 :: step]
-        axes.step(x / one, share, where="post", label=series.called, **look(index))
+        axes.step(x / one, share, where="post", label=series.called, **line_style(index))
     axes.set_xlim(left=0)
     axes.set_ylim(0, 1.03)
     axes.set_ylabel("share not larger")
-    axes.set_xlabel(with_unit(words(panel.figure), unit))
+    axes.set_xlabel(with_unit(description(panel.figure), unit))

@@ -5,9 +5,9 @@ something: dpkt keeps one interface block and floating-point times, scapy takes 
 frame.
 """
 
-from traces.capture.interface import Interface
-from traces.pcapng.capture import Capture
-from traces.pcapng.reader import read
-from traces.pcapng.writer import write
+from traces.capture.capture_interface import Interface
+from traces.pcapng.pcapng_reader import Capture
+from traces.pcapng.pcapng_reader import read
+from traces.pcapng.pcapng_writer import write
 
 __all__ = ["Capture", "Interface", "read", "write"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import dpkt  # type: ignore[import-untyped]
 
-from orchestrator.engine.frames.layout import CNM_UNIT
+from orchestrator.engine.frames.frame_layout import CNM_UNIT
 
 
 class Cnm(dpkt.Packet):

@@ -31,11 +31,11 @@ class Figure:
 
     def table(self) -> dict[str, Any]:
         """The figure as plain data, for JSON and other processes, numpy's numbers as Python's."""
-        told = {
+        fields = {
             key: value.item() if isinstance(value, np.generic) else value
             for key, value in asdict(self).items()
         }
-        return told | {"kept": bool(self.kept)}
+        return fields | {"kept": bool(self.kept)}
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Figure:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .capabilities import (
+from traces.pytest_plugin.capabilities import (
     CAPABILITIES,
     CARD,
     DEVICE,
@@ -23,12 +23,12 @@ from .capabilities import (
     SOFTWARE,
     TARGETS,
 )
-from .figures import PROPERTY, Figure
+from traces.pytest_plugin.figures import PROPERTY, Figure
 
 if TYPE_CHECKING:
-    from traces.pytest_plugin.frames import Frames
-    from traces.pytest_plugin.lab import Lab
-    from traces.pytest_plugin.outcome import Node
+    from traces.pytest_plugin.decoded_frames import Frames
+    from traces.pytest_plugin.target_runner import Lab
+    from traces.pytest_plugin.run_outcome import Node
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,7 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
     targets(config)
     out: Path | None = config.getoption("tailback_figures")
     if out is not None:
-        from .table import FORMATS
+        from traces.pytest_plugin.table import FORMATS
 
         if out.suffix not in FORMATS:
             raise pytest.UsageError(
@@ -112,7 +112,7 @@ def _check_testbed(path: Path) -> None:
 def _check_device(path: Path, bed: Path | None, wanted: list[str]) -> None:
     """Raises UsageError with every mistake in a device's file, and for what does not go with it."""
     from orchestrator.errors import BadInput
-    from traces.pytest_plugin.device import Device
+    from traces.pytest_plugin.dut_description import Device
 
     if bed is not None or wanted != [SOFTWARE]:
         raise pytest.UsageError(
@@ -148,7 +148,7 @@ def _refuse_hidden_packages() -> None:
     """Fail the test with a sentence when a file of the user's hides a package of tailback's."""
     try:
         from orchestrator.errors import Refused
-        from orchestrator.shadow import refuse_foreign_packages
+        from orchestrator.package_shadowing import refuse_foreign_packages
     except ImportError as error:
         pytest.fail(f"tailback: its own package 'orchestrator' is hidden: {error}", pytrace=False)
     try:
@@ -161,9 +161,9 @@ def _refuse_hidden_packages() -> None:
 def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
     """The lab of each target, made on first use and kept for the session."""
     _refuse_hidden_packages()
-    from traces.pytest_plugin.across import across
-    from traces.pytest_plugin.device import Device
-    from traces.pytest_plugin.lab import Lab
+    from traces.pytest_plugin.testbed_session import testbed_session
+    from traces.pytest_plugin.dut_description import Device
+    from traces.pytest_plugin.target_runner import Lab
 
     tested: Path | None = pytestconfig.getoption("tailback_device")
     bed: Path | None = pytestconfig.getoption("tailback_testbed")
@@ -178,7 +178,7 @@ def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
                 joined = cards = None
                 if bed is not None and named is not None:
                     if target == SOFTWARE and named.machines:
-                        joined = stack.enter_context(across(bed))
+                        joined = stack.enter_context(testbed_session(bed))
                     elif target == GATEWARE and named.cards:
                         cards = named
                 device = None if tested is None else Device.read(tested)
@@ -213,7 +213,7 @@ def testbed(
 @pytest.fixture
 def node(testbed: Lab) -> Callable[[str], Node]:
     """`node("switch")`: what was sampled and measured of a node in the run made last."""
-    from traces.pytest_plugin.outcome import Node
+    from traces.pytest_plugin.run_outcome import Node
 
     return lambda name: Node(name, testbed.last)
 
@@ -233,16 +233,16 @@ def figure(request: pytest.FixtureRequest, testbed: Lab) -> Callable[..., None]:
     """
 
     def hold(name: str, **values: Any) -> None:
-        told = Figure(name=name, target=testbed.column, **values)
-        request.node.user_properties.append((PROPERTY, told.table()))
-        assert told.kept, str(told)
+        measured = Figure(name=name, target=testbed.column, **values)
+        request.node.user_properties.append((PROPERTY, measured.table()))
+        assert measured.kept, str(measured)
 
     return hold
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The table; reports come with their figures from other processes too."""
-    from .table import text, write
+    from traces.pytest_plugin.table import text, write
 
     found: list[Figure] = []
     for reports in terminalreporter.stats.values():

@@ -1,4 +1,4 @@
-// Made from firmware/registers/maps.py by `python -m firmware.registers`; not to be edited.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
 // Packet generators of a NIC: constant bit rate, a host queue each: the register window. See docs/registers.md.
 `default_nettype none
 

@@ -1,4 +1,4 @@
-// Made from firmware/registers/maps.py by `python -m firmware.registers`; not to be edited.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
 // QCN NIC: its port, and what its flows and limiters are at: the register window. See docs/registers.md.
 `default_nettype none
 

@@ -1,4 +1,4 @@
-// Made from firmware/registers/maps.py by `python -m firmware.registers`; not to be edited.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
 // QCN reaction point: N limiters on one calculator: the register window. See docs/registers.md.
 `default_nettype none
 

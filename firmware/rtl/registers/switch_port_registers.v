@@ -1,4 +1,4 @@
-// Made from firmware/registers/maps.py by `python -m firmware.registers`; not to be edited.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
 // One port of a QCN switch: output queue, service rate, PAUSE: the register window. See docs/registers.md.
 `default_nettype none
 

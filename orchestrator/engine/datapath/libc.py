@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.engine.jit import DISABLED, compiled
-from orchestrator.engine.later import External
+from orchestrator.engine.lazy_imports import ExternalFunction
 
 _library = ctypes.CDLL(None, use_errno=True)
 
@@ -27,7 +27,7 @@ def external(name: str, result: str, *arguments: str) -> Callable[..., Any]:
         function.argtypes = [getattr(ctypes, f"c_{argument}") for argument in arguments]
         plain: Callable[..., Any] = function
         return plain
-    return External(name, result, arguments)
+    return ExternalFunction(name, result, arguments)
 
 
 CLOCK_MONOTONIC = 1

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
-from orchestrator.engine.frames.blank import nothing_said
-from orchestrator.engine.frames.layout import VLAN, VLAN_TYPE
-from orchestrator.engine.frames.stamps import HIGHEST, LOWEST
+from orchestrator.engine.kernel_events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
+from orchestrator.engine.frames.descriptor_reset import clear_message
+from orchestrator.engine.frames.frame_layout import VLAN, VLAN_TYPE
+from orchestrator.engine.frames.telemetry_header import HIGHEST, LOWEST
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import kernels
-from orchestrator.engine.node.control import send_feedback, send_pause
-from orchestrator.engine.node.room import leave_room
-from orchestrator.engine.node.stamps import stamp
-from orchestrator.engine.node.units import at_random, occupy, of_largest, vacate
-from orchestrator.engine.node.wake import LINES, wake_at
+from orchestrator.engine.node import kernel_calls
+from orchestrator.engine.node.control_frames import send_feedback, send_pause
+from orchestrator.engine.node.buffer_occupancy import release_octets
+from orchestrator.engine.node.telemetry_stamping import stamp
+from orchestrator.engine.node.buffer_occupancy import (
+    allocate_cells,
+    frame_of_largest_source,
+    free_cells,
+    random_frame,
+)
+from orchestrator.engine.node.event_queue import LINES, wake_at
 from orchestrator.engine.records import CNM, DATA, HOST, NONE, PAUSE, TRIMMED
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
@@ -45,7 +50,7 @@ def schedule_queue(w, queue_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def notify_source(w, queue_index, notified, index, head, now):  # type: ignore[no-untyped-def]
+def notify_chosen_source(w, queue_index, notified, index, head, now):  # type: ignore[no-untyped-def]
     """Send the message under construction for the frame that a kernel has chosen.
 
     `index` is the frame at hand and `head` the first one of its queue; either may be NONE.
@@ -56,7 +61,7 @@ def notify_source(w, queue_index, notified, index, head, now):  # type: ignore[n
     elif notified in (RANDOM, LARGEST):
         queue = w.queues[queue_index]
         message = w.frames[w.frames.size - 1]
-        held = at_random(w, queue, message.mark) if notified == RANDOM else of_largest(w, queue)
+        held = random_frame(w, queue, message.mark) if notified == RANDOM else frame_of_largest_source(w, queue)
         if held != NONE:
             culprit = held
     if culprit != NONE:
@@ -71,7 +76,7 @@ def count_mark(queue, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def can_be_trimmed(w, frame):  # type: ignore[no-untyped-def]
+def is_trimmable(w, frame):  # type: ignore[no-untyped-def]
     """True if a frame can be cut to its header: a longer data frame to one node."""
     if frame.kind != DATA or frame.length <= w.types[TRIMMED].octets or frame.flow == NONE:
         return False
@@ -79,7 +84,7 @@ def can_be_trimmed(w, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def can_be_moved(w, queue_index, frame, priority):  # type: ignore[no-untyped-def]
+def can_change_lane(w, queue_index, frame, priority):  # type: ignore[no-untyped-def]
     """True if a priority has another lane, and the frame has a tag that can carry the priority."""
     queue = w.queues[queue_index]
     if priority > 7 or queue.input != NONE or (queue.priorities >> priority) & 1 == 1:
@@ -90,7 +95,7 @@ def can_be_moved(w, queue_index, frame, priority):  # type: ignore[no-untyped-de
 
 
 @inlined
-def meet_arriving(w, queue_index, index, head, now):  # type: ignore[no-untyped-def]
+def call_arrival_kernel(w, queue_index, index, head, now):  # type: ignore[no-untyped-def]
     """The congestion point of a queue sees a data frame that comes.
 
     Returns DROP, TRIM or LANE and a priority when that is what becomes of it, else 0. `head` is the
@@ -99,9 +104,9 @@ def meet_arriving(w, queue_index, index, head, now):  # type: ignore[no-untyped-
     queue = w.queues[queue_index]
     frame = w.frames[index]
     spare = w.frames[w.frames.size - 1]
-    nothing_said(spare, CNM)
+    clear_message(spare, CNM)
     mark = frame.mark
-    answer = kernels.on_frame(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
+    answer = kernel_calls.call_frame_kernel(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
     if frame.mark != mark:
         count_mark(queue, frame)
     if answer == 0:
@@ -109,15 +114,15 @@ def meet_arriving(w, queue_index, index, head, now):  # type: ignore[no-untyped-
     if answer == DROP:
         return DROP
     if answer == TRIM:
-        return TRIM if can_be_trimmed(w, frame) else 0
+        return TRIM if is_trimmable(w, frame) else 0
     if answer >= LANE:
-        return answer if can_be_moved(w, queue_index, frame, answer - LANE) else 0
-    notify_source(w, queue_index, answer, index, head, now)
+        return answer if can_change_lane(w, queue_index, frame, answer - LANE) else 0
+    notify_chosen_source(w, queue_index, answer, index, head, now)
     return 0
 
 
 @inlined
-def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+def enter_buffer(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A frame takes its room; the caller saw that there is some, and keeps the frame's list."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -126,46 +131,46 @@ def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     queue.bytes_max = max(queue.bytes_max, queue.bytes)
     frame.entered = now
     if queue.units > 0:
-        occupy(w, queue, index)
+        allocate_cells(w, queue, index)
     if queue.pause != NONE:
         spare = w.frames[w.frames.size - 1]
-        nothing_said(spare, PAUSE)
-        if kernels.on_frame(w, queue.pause, PAUSE_ENQUEUE, queue, frame, now, spare) != 0:
+        clear_message(spare, PAUSE)
+        if kernel_calls.call_frame_kernel(w, queue.pause, PAUSE_ENQUEUE, queue, frame, now, spare) != 0:
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
         schedule_queue(w, queue_index)
 
 
 @inlined
-def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+def leave_buffer(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A frame gives its room back. Returns True when the congestion point drops it.
 
     Where its algorithms are calm they have nothing to do for it.
     """
     queue = w.queues[queue_index]
     frame = w.frames[index]
-    leave_room(queue, frame.length)
+    release_octets(queue, frame.length)
     if queue.units > 0:
-        vacate(w, queue, index)
+        free_cells(w, queue, index)
     if queue.calm > queue.pausing:
         return False
     spare = w.frames[w.frames.size - 1]
     cp, pause = queue.congestion_point, queue.pause
     dropped = False
     if cp != NONE and queue.deaf == 0:
-        nothing_said(spare, CNM)
+        clear_message(spare, CNM)
         mark = frame.mark
-        answer = kernels.on_frame(w, cp, CP_DEPARTURE, queue, frame, now, spare)
+        answer = kernel_calls.call_frame_kernel(w, cp, CP_DEPARTURE, queue, frame, now, spare)
         if frame.mark != mark:
             count_mark(queue, frame)
         dropped = answer == DROP
         if STAMP <= answer <= STAMP_IF_SMALLER:
             stamp(w, queue.port, index, answer - STAMP, now)
         elif answer != 0 and not dropped:
-            notify_source(w, queue_index, answer, index, index, now)
+            notify_chosen_source(w, queue_index, answer, index, index, now)
     if pause != NONE:
-        nothing_said(spare, PAUSE)
-        if kernels.on_frame(w, pause, PAUSE_DEQUEUE, queue, frame, now, spare) != 0:
+        clear_message(spare, PAUSE)
+        if kernel_calls.call_frame_kernel(w, pause, PAUSE_DEQUEUE, queue, frame, now, spare) != 0:
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
         schedule_queue(w, queue_index)

@@ -11,14 +11,14 @@ docs/settled/algorithms.md#qcn-at-inputs).
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.buffer import meet_arriving, put, take_out
-from orchestrator.engine.node.copies import copy_of
-from orchestrator.engine.node.late import catch_up, wakes_for_data
-from orchestrator.engine.node.link import timed
-from orchestrator.engine.node.pool import give_back
-from orchestrator.engine.node.transfer import merge, schedule_input, settle
-from orchestrator.engine.node.turns import schedule_apart
-from orchestrator.engine.records import NONE, WAYS
+from orchestrator.engine.node.buffer import call_arrival_kernel, enter_buffer, leave_buffer
+from orchestrator.engine.node.multicast_replication import copy_of
+from orchestrator.engine.node.lazy_egress import sync_egress, wakes_for_data
+from orchestrator.engine.node.transmitter import cached_wire_time
+from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.crossbar_transfer import insert_in_transit, schedule_input, sync_input
+from orchestrator.engine.node.port_wakeup import schedule_port_outlined
+from orchestrator.engine.records import NONE, PORT_SETS
 
 
 @compiled
@@ -26,7 +26,7 @@ def transfer(w, input_index, index, now):  # type: ignore[no-untyped-def]
     """A granted frame is transferred when its input has sent what was granted before."""
     side = w.inputs[input_index]
     frame = w.frames[index]
-    side.free_at = max(side.free_at, now) + timed(side, frame.length, side.rate)
+    side.free_at = max(side.free_at, now) + cached_wire_time(side, frame.length, side.rate)
     frame.due = side.free_at + side.latency
     frame.side = input_index
     frame.behind = NONE
@@ -36,7 +36,7 @@ def transfer(w, input_index, index, now):  # type: ignore[no-untyped-def]
         w.frames[side.moving_tail].behind = index
     side.moving_tail = index
     if w.ports[frame.port].late != 0:
-        merge(w, w.lanes[w.ports[frame.port].first_lane].queue, index)
+        insert_in_transit(w, w.lanes[w.ports[frame.port].first_lane].queue, index)
     else:
         frame.next = NONE
         if side.fly_head == NONE:
@@ -48,7 +48,7 @@ def transfer(w, input_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ask(w, voq_index):  # type: ignore[no-untyped-def]
+def request_grant(w, voq_index):  # type: ignore[no-untyped-def]
     """A virtual output queue asks its output for a grant: it is the last one to get a turn."""
     voq = w.voqs[voq_index]
     queue = w.queues[voq.queue]
@@ -75,17 +75,17 @@ def grant(w, queue_index, now):  # type: ignore[no-untyped-def]
         queue.reserved += frame.length
         voq.head = frame.next
         if voq.head != NONE:
-            ask(w, voq_index)
+            request_grant(w, voq_index)
         transfer(w, voq.input, index, now)
 
 
 @inlined
-def wake_for_room(w, queue_index):  # type: ignore[no-untyped-def]
+def schedule_room_wakeup(w, queue_index):  # type: ignore[no-untyped-def]
     """Let a lazy output wake for departing frames while a virtual output queue awaits a grant."""
     queue = w.queues[queue_index]
     port = w.ports[queue.port]
     if port.late != 0 and wakes_for_data(port, queue):
-        schedule_apart(w, queue.port)
+        schedule_port_outlined(w, queue.port)
 
 
 @inlined
@@ -96,7 +96,7 @@ def voq_for(w, side, lane, way):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def line_up_for(w, side, lane, way, index, queue_index, now):  # type: ignore[no-untyped-def]
+def enqueue_voq(w, side, lane, way, index, queue_index, now):  # type: ignore[no-untyped-def]
     """A frame, or one copy of it, waits in the virtual output queue for a port."""
     voq_index = voq_for(w, side, lane, way)
     voq = w.voqs[voq_index]
@@ -111,16 +111,16 @@ def line_up_for(w, side, lane, way, index, queue_index, now):  # type: ignore[no
         voq.head = index
     voq.tail = index
     if not waits:
-        catch_up(w, way, now)
-        ask(w, voq_index)
+        sync_egress(w, way, now)
+        request_grant(w, voq_index)
         grant(w, voq.queue, now)
-        wake_for_room(w, voq.queue)
+        schedule_room_wakeup(w, voq.queue)
 
 
 @compiled
-def line_up_copies(w, side, lane, way, index, queue_index, now):  # type: ignore[no-untyped-def]
+def enqueue_voq_copies(w, side, lane, way, index, queue_index, now):  # type: ignore[no-untyped-def]
     """A copy of a multicast frame for each of its ways; the frame itself stands for the room."""
-    row = WAYS - way
+    row = PORT_SETS - way
     node_index = w.ports[w.ways[row, 2]].node
     original = w.frames[index]
     original.copies = 1  # so that it lasts until all copies are made
@@ -130,9 +130,9 @@ def line_up_copies(w, side, lane, way, index, queue_index, now):  # type: ignore
             original.copies += 1
             w.frames[other].original = index
             w.frames[other].unit = NONE
-            line_up_for(w, side, lane, w.ways[row, 2 + place], other, queue_index, now)
+            enqueue_voq(w, side, lane, w.ways[row, 2 + place], other, queue_index, now)
     w.nodes[node_index].copied -= 1  # the frame itself does not go on
-    need_no_more(w, index, queue_index, now)
+    release_copy(w, index, queue_index, now)
 
 
 @compiled
@@ -143,12 +143,12 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
     lane = w.lane_of[frame.priority & 7]
     queue_index = side.first_queue + lane
     queue = w.queues[queue_index]
-    settle(w, w.ports[port_index].input, now)
+    sync_input(w, w.ports[port_index].input, now)
     queue.frames_in += 1
     if queue.congestion_point != NONE:
-        port = way if way >= 0 else w.ways[WAYS - way, 2]
+        port = way if way >= 0 else w.ways[PORT_SETS - way, 2]
         head = w.voqs[voq_for(w, side, lane, port)].head
-        if meet_arriving(w, queue_index, index, head, now) != 0:
+        if call_arrival_kernel(w, queue_index, index, head, now) != 0:
             queue.frames_dropped_early += 1
             give_back(w, index)
             return
@@ -157,27 +157,27 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
         give_back(w, index)
         return
     frame.original = NONE
-    put(w, queue_index, index, now)
+    enter_buffer(w, queue_index, index, now)
     if queue.pausing != 0:
         schedule_input(w, w.ports[port_index].input)  # not calm: each end of a transfer matters
     if way >= 0:
-        line_up_for(w, side, lane, way, index, queue_index, now)
+        enqueue_voq(w, side, lane, way, index, queue_index, now)
     else:
-        line_up_copies(w, side, lane, way, index, queue_index, now)
+        enqueue_voq_copies(w, side, lane, way, index, queue_index, now)
 
 
 @compiled
-def need_no_more(w, index, queue_index, now):  # type: ignore[no-untyped-def]
+def release_copy(w, index, queue_index, now):  # type: ignore[no-untyped-def]
     """One copy fewer needs the room of a multicast frame; after the last one it is given back."""
     frame = w.frames[index]
     frame.copies -= 1
     if frame.copies == 0:
-        take_out(w, queue_index, index, now)
+        leave_buffer(w, queue_index, index, now)
         give_back(w, index)
 
 
 @compiled
-def let_go(w, index, now):  # type: ignore[no-untyped-def]
+def leave_input(w, index, now):  # type: ignore[no-untyped-def]
     """A frame leaves its input buffer."""
     frame = w.frames[index]
     queue_index = frame.held
@@ -185,9 +185,9 @@ def let_go(w, index, now):  # type: ignore[no-untyped-def]
     if w.inputs[w.queues[queue_index].input].shared != 0:
         w.nodes[w.ports[w.queues[queue_index].port].node].shared_bytes -= frame.length
     if frame.original != NONE:
-        need_no_more(w, frame.original, queue_index, now)
+        release_copy(w, frame.original, queue_index, now)
     else:
-        take_out(w, queue_index, index, now)
+        leave_buffer(w, queue_index, index, now)
 
 
 @compiled
@@ -198,12 +198,12 @@ def end_transfers(w, input_index, now):  # type: ignore[no-untyped-def]
         index = side.moving_head
         side.moving_head = w.frames[index].behind
         if side.retain == 0:
-            let_go(w, index, now)
+            leave_input(w, index, now)
 
 
 @compiled
-def left_output(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+def on_output_departure(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A frame left an output that grants: a room that was kept for it is free, credits are back."""
     if w.frames[index].held != NONE:
-        let_go(w, index, now)
+        leave_input(w, index, now)
     grant(w, queue_index, now)

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.events import CP_TIMER, PAUSE_TIMER
-from orchestrator.engine.frames.blank import nothing_said
+from orchestrator.engine.kernel_events import CP_TIMER, PAUSE_TIMER
+from orchestrator.engine.frames.descriptor_reset import clear_message
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import kernels
-from orchestrator.engine.node.agenda import expect_anything
-from orchestrator.engine.node.arrive import arrive, hurry, settle_ports
-from orchestrator.engine.node.buffer import notify_source, schedule_queue
-from orchestrator.engine.node.control import send_pause
+from orchestrator.engine.node import kernel_calls
+from orchestrator.engine.node.local_timers import reset_next_arrival
+from orchestrator.engine.node.link_delivery import (
+    deliver_from_line,
+    disable_laziness,
+    sync_counters,
+)
+from orchestrator.engine.node.buffer import notify_chosen_source, schedule_queue
+from orchestrator.engine.node.control_frames import send_pause
 from orchestrator.engine.node.crossbar import grant
-from orchestrator.engine.node.lane import forget_longest_holds, recall_longest_holds
-from orchestrator.engine.node.late import catch_up, catch_up_all
-from orchestrator.engine.node.late_nic import carry_on_all, touch, touch_node, touched
-from orchestrator.engine.node.limiter import begin, end
-from orchestrator.engine.node.message_flows import start_source
-from orchestrator.engine.node.nic import schedule_flow, wake_flow
-from orchestrator.engine.node.order import wake_order
-from orchestrator.engine.node.port import serve
-from orchestrator.engine.node.receive import wake_input
-from orchestrator.engine.node.receiver import wake_end
-from orchestrator.engine.node.transfer import schedule_input, settle
-from orchestrator.engine.node.transport import withdraw
-from orchestrator.engine.node.turns import schedule_apart
-from orchestrator.engine.node.wake import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
-from orchestrator.engine.node.watchdog import wake_watchdog
-from orchestrator.engine.node.world import (
+from orchestrator.engine.node.lane_flow_control import forget_longest_holds, recall_longest_holds
+from orchestrator.engine.node.lazy_egress import sync_all_egress, sync_egress
+from orchestrator.engine.node.lazy_nic import (
+    reschedule_port,
+    run_all_local_timers,
+    sync_node_ports,
+    sync_port,
+)
+from orchestrator.engine.node.rate_limiter import begin_limiter, end_limiter
+from orchestrator.engine.node.message_progress import start_source
+from orchestrator.engine.node.nic_transmit import schedule_flow, wake_flow
+from orchestrator.engine.node.resequencer import wake_resequencer
+from orchestrator.engine.node.port_scheduler import serve
+from orchestrator.engine.node.receive_path import wake_input
+from orchestrator.engine.node.credit_receiver import wake_receiver
+from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
+from orchestrator.engine.node.transport_calls import withdraw_request
+from orchestrator.engine.node.port_wakeup import schedule_port_outlined
+from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
+from orchestrator.engine.node.pause_watchdog import wake_watchdog
+from orchestrator.engine.node.world_arrays import (
     WAKE_COMMANDS,
     WAKE_FLOW,
     WAKE_INPUT,
@@ -37,7 +46,7 @@ from orchestrator.engine.node.world import (
 )
 from orchestrator.engine.records import (
     CNM,
-    HURRY,
+    DISABLE_LAZINESS,
     MARK,
     NEVER,
     NONE,
@@ -56,7 +65,7 @@ def take_row(w, now):  # type: ignore[no-untyped-def]
     clock = w.clock[0]
     row = clock.row
     if row < w.row_times.size:
-        settle_ports(w, now)
+        sync_counters(w, now)
         if row > 0 and w.row_times[row - 1] == now:
             recall_longest_holds(w)
         for column in range(w.probes.size):
@@ -76,26 +85,26 @@ def sample(w, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def switch(w, command, now):  # type: ignore[no-untyped-def]
+def switch_flow(w, command, now):  # type: ignore[no-untyped-def]
     """Switch a flow on or off."""
     flow = w.flows[command.offset]
     if command.action == START_FLOW:
         if flow.on == 0:
             flow.on = 1
             start_source(w, command.offset, command.at)
-            begin(w, command.offset, now)
+            begin_limiter(w, command.offset, now)
             schedule_flow(w, command.offset, now)
         return
     if flow.on != 0:
-        withdraw(w, command.offset, now)
+        withdraw_request(w, command.offset, now)
         flow.on = 0
         flow.next_frame = NEVER
-        end(w, command.offset, now)
+        end_limiter(w, command.offset, now)
     schedule_flow(w, command.offset, now)
 
 
 @compiled
-def carry_out(w, now):  # type: ignore[no-untyped-def]
+def run_command(w, now):  # type: ignore[no-untyped-def]
     """Carry out the command that is due and wait for the next one."""
     clock = w.clock[0]
     command = w.commands[clock.command]
@@ -109,24 +118,24 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
             w.marks[0] = mark + 1
     elif command.action in (START_FLOW, STOP_FLOW):
         flow = w.flows[command.offset]
-        touch_node(w, flow.node, now, now - 1)
-        switch(w, command, now)
-        touched(w, flow.port)
+        sync_node_ports(w, flow.node, now, now - 1)
+        switch_flow(w, command, now)
+        reschedule_port(w, flow.port)
     elif command.action == SERVE:
-        catch_up_all(w, now - 1)
-        touch(w, command.offset, now, now - 1)
+        sync_all_egress(w, now - 1)
+        sync_port(w, command.offset, now, now - 1)
         serve(w, command.offset, now)
-        touched(w, command.offset)
-    elif command.action == HURRY:
-        hurry(w, command.offset, now)
+        reschedule_port(w, command.offset)
+    elif command.action == DISABLE_LAZINESS:
+        disable_laziness(w, command.offset, now)
     else:
-        settle_ports(w, now)
+        sync_counters(w, now)
         w.memory[command.offset] = command.value
-        expect_anything(w)
+        reset_next_arrival(w)
         for queue_index in range(w.queues.size):
             grant(w, queue_index, now)  # a larger buffer has room for frames that were refused
             if w.queues[queue_index].crossbar != 0:
-                schedule_apart(w, w.queues[queue_index].port)
+                schedule_port_outlined(w, w.queues[queue_index].port)
     clock.command += 1
     if clock.command < clock.commands:
         wake_at(w, COMMANDS_ACTOR, max(w.commands[clock.command].at, now))
@@ -138,23 +147,23 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
 def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     """The timer of the congestion point, of the pause or of the watchdog is due."""
     queue = w.queues[queue_index]
-    catch_up(w, queue.port, now)
+    sync_egress(w, queue.port, now)
     if queue.input != NONE:
-        settle(w, queue.input, now)
+        sync_input(w, queue.input, now)
     spare = w.frames[w.frames.size - 1]
     if queue.congestion_point_timer <= now:
         queue.congestion_point_timer = NEVER
-        nothing_said(spare, CNM)
-        notified = kernels.on_time(w, queue.congestion_point, CP_TIMER, queue, spare, now, spare)
+        clear_message(spare, CNM)
+        notified = kernel_calls.call_time_kernel(w, queue.congestion_point, CP_TIMER, queue, spare, now, spare)
         queue.congestion_point_timer = max(queue.congestion_point_timer, now + SOONEST)
         if notified != 0 and queue.frames > 0:
-            notify_source(
+            notify_chosen_source(
                 w, queue_index, notified, NONE, NONE if queue.input != NONE else queue.head, now
             )
     if queue.pause_timer <= now:
         queue.pause_timer = NEVER
-        nothing_said(spare, PAUSE)
-        if kernels.on_time(w, queue.pause, PAUSE_TIMER, queue, spare, now, spare) != 0:
+        clear_message(spare, PAUSE)
+        if kernel_calls.call_time_kernel(w, queue.pause, PAUSE_TIMER, queue, spare, now, spare) != 0:
             send_pause(w, queue_index, now)
         queue.pause_timer = max(queue.pause_timer, now + SOONEST)
     if queue.watchdog_timer <= now:
@@ -170,9 +179,9 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
     what = w.actors[actor, 0]
     index = w.actors[actor, 1]
     if what == WAKE_LINE:
-        arrive(w, index, now)
+        deliver_from_line(w, index, now)
     elif what == WAKE_PORT:
-        catch_up(w, index, now)
+        sync_egress(w, index, now)
         serve(w, index, now)
     elif what == WAKE_FLOW:
         if wake_flow(w, index, now):
@@ -183,17 +192,17 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
         wake_input(w, index, now)
     elif what == WAKE_NODE:
         if w.nodes[index].kind == SWITCH:
-            wake_order(w, index, now)
+            wake_resequencer(w, index, now)
         else:
-            wake_end(w, index, now)
+            wake_receiver(w, index, now)
     elif what == WAKE_COMMANDS:
-        carry_out(w, now)
+        run_command(w, now)
     else:
         sample(w, now)
 
 
 @compiled
-def go_on(w, until, events):  # type: ignore[no-untyped-def]
+def simulate_lazily(w, until, events):  # type: ignore[no-untyped-def]
     """`simulate`, but for what is late, which stays so."""
     clock = w.clock[0]
     done, unseen = 0, clock.unseen
@@ -207,10 +216,10 @@ def go_on(w, until, events):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def catch_up_with(w, until):  # type: ignore[no-untyped-def]
+def sync_until(w, until):  # type: ignore[no-untyped-def]
     """Bring all that is late up to `until` (ps, exclusive)."""
-    catch_up_all(w, until - 1)
-    carry_on_all(w, until - 1)
+    sync_all_egress(w, until - 1)
+    run_all_local_timers(w, until - 1)
 
 
 @compiled
@@ -221,7 +230,7 @@ def simulate(w, until, events):  # type: ignore[no-untyped-def]
     last one may take some of these along beyond `events`, which are then not counted here. Time
     jumps from event to event, and never back.
     """
-    done = go_on(w, until, events)
+    done = simulate_lazily(w, until, events)
     if done < events:
-        catch_up_with(w, until)
+        sync_until(w, until)
     return done

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.frames.blank import blank
-from orchestrator.engine.jit import fetch, inlined
-from orchestrator.engine.node.pool import take
-from orchestrator.engine.node.stamps import make_room
+from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.jit import inlined, prefetch
+from orchestrator.engine.node.descriptor_pool import take
+from orchestrator.engine.node.telemetry_stamping import reserve_stamps
 from orchestrator.engine.records import DATA, NONE
 
 
 @inlined
-def join(w, flow, now):  # type: ignore[no-untyped-def]
+def enter_host_queue(w, flow, now):  # type: ignore[no-untyped-def]
     """A frame of `flow.length` is made and is the last one in the host queue. False, and counted:
     no row is unused."""
     clock = w.clock[0]
@@ -40,7 +40,7 @@ def join(w, flow, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def leave(w, flow_index):  # type: ignore[no-untyped-def]
+def leave_host_queue(w, flow_index):  # type: ignore[no-untyped-def]
     """The first frame leaves the host queue: its descriptor; NONE, and counted: there is none."""
     flow, clock = w.flows[flow_index], w.clock[0]
     row = flow.head
@@ -50,14 +50,14 @@ def leave(w, flow_index):  # type: ignore[no-untyped-def]
     made.next = clock.unmade
     clock.unmade = row
     if flow.head != NONE:
-        fetch(w.made[flow.head])  # it was made a full host queue ago, and is the next one to go
+        prefetch(w.made[flow.head])  # it was made a full host queue ago, and is the next one to go
     index = take(w)
     if index != NONE:
         frame = w.frames[index]
-        blank(frame, DATA, length, flow.priority, flow_index, flow.source, flow.destination)
+        reset_descriptor(frame, DATA, length, flow.priority, flow_index, flow.source, flow.destination)
         frame.sequence = flow.frames_sent
         frame.created = created
         frame.mark = flow.mark
         if w.stamps.shape[0] > 1:
-            make_room(w, index, flow.stamps)
+            reserve_stamps(w, index, flow.stamps)
     return index

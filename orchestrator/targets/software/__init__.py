@@ -17,6 +17,6 @@ if TYPE_CHECKING:
 @hookimpl
 def tailback_targets() -> Iterable[Target]:
     """The software target."""
-    from orchestrator.targets.software.target import Software
+    from orchestrator.targets.software.software_target import Software
 
     return [Software()]

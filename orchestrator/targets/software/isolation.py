@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from orchestrator.targets.software.kernelcalls import CLONE_NEWNET, CLONE_NEWUSER, unshare
+from orchestrator.targets.software.linux_syscalls import CLONE_NEWNET, CLONE_NEWUSER, unshare
 
 
 class Denied(Exception):

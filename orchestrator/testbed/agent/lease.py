@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.errors import Refused
-from orchestrator.targets.software.stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
-from orchestrator.testbed.agent import ethtool, frames
-from orchestrator.testbed.agent.hosting import Hosting
-from orchestrator.testbed.agent.journal import Journal, started
-from orchestrator.testbed.agent.nics import Claim, check
-from orchestrator.testbed.agent.protocol import (
+from orchestrator.targets.software.worker_stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
+from orchestrator.testbed.agent import ethtool, probe_frames
+from orchestrator.testbed.agent.node_worker import NodeWorker
+from orchestrator.testbed.agent.lease_journal import Journal, started
+from orchestrator.testbed.agent.nic_claims import check, Claim
+from orchestrator.testbed.agent.agent_messages import (
     Announce,
     Arrived,
     Deploy,
@@ -26,21 +26,21 @@ from orchestrator.testbed.agent.protocol import (
     ProbeReceived,
     Start,
 )
-from orchestrator.testbed.agent.whole import Whole
-from orchestrator.testbed.keys import Caller
-from orchestrator.testbed.wire.chunks import Listed, listed
+from orchestrator.testbed.agent.worker_supervisor import PlanWorker
+from orchestrator.testbed.curve_keys import Caller
+from orchestrator.testbed.wire.chunked_transfer import listed, Listed
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 EVENTS = 1000
 """That are remembered per lease."""
-KEPT = 0.8
+ACTIVE_SHARE = 0.8
 """The part of a lease's time after which silence ends it: tearing down takes the rest, so that
 nothing is left when the lease is over."""
-PARTS = {"numbers": "part.npz", "words": "part.json"}
+RESULT_FILES = {"numbers": "part.npz", "words": "part.json"}
 """Names on the list of results, and the files behind them."""
 
 
-class Held:
+class ActiveLease:
     """Lease in force. Make it, use it, `close` it: no resource is left then."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Held:
         self.until_s = 0.0
         self.renew()
         self.events: list[Event] = []
-        self.hosting: Hosting | Whole | None = None
+        self.hosting: NodeWorker | PlanWorker | None = None
         self.files: list[Listed] = []
         self.interfaces: dict[str, dict[str, int]] = {}
         self.on_fault: Callable[[Fault], None] = lambda fault: None
@@ -107,7 +107,7 @@ class Held:
     @property
     def patience_s(self) -> float:
         """Time for which the lease lives without a message of its controller (s)."""
-        return KEPT * self.asked.ttl_ms / 1000
+        return ACTIVE_SHARE * self.asked.ttl_ms / 1000
 
     def say(self, sentence: str) -> None:
         """Record an event."""
@@ -120,7 +120,7 @@ class Held:
         self.listen()
         for claim in self._claims:
             with suppress(OSError):  # a NIC that is down sends nothing, and the far end says so
-                octets = frames.probe(nonce, self._machine, claim.name)
+                octets = probe_frames.probe(nonce, self._machine, claim.name)
                 self._ear.sendto(octets, (claim.name, 0))  # type: ignore[attr-defined]
         return len(self._claims)
 
@@ -128,7 +128,7 @@ class Held:
         """Open the probe socket."""
         if self._ear is None and self._claims:
             try:
-                self._ear = frames.open_on([claim.name for claim in self._claims])
+                self._ear = probe_frames.open_on([claim.name for claim in self._claims])
             except PermissionError:
                 raise Unacceptable(
                     "privilege", "packet sockets need net_raw; start the agent as root"
@@ -139,7 +139,7 @@ class Held:
         self.listen()
         if self._ear is None:
             return []
-        found = frames.hear(self._ear, nonce)  # type: ignore[arg-type]
+        found = probe_frames.received_probes(self._ear, nonce)  # type: ignore[arg-type]
         return [
             ProbeReceived(nic=nic, machine=machine, sender=sender) for nic, machine, sender in found
         ]
@@ -152,16 +152,16 @@ class Held:
         self.listen()
         if self._ear is None:
             return 0
-        return frames.announce(self._ear, wanted.nonce, wanted.frames)  # type: ignore[arg-type]
+        return probe_frames.send_device_probes(self._ear, wanted.nonce, wanted.frames)  # type: ignore[arg-type]
 
     def announced(self, nonce: str) -> list[Arrived]:
         """Device probes received."""
         self.listen()
         if self._ear is None:
             return []
-        return frames.announced(self._ear, nonce)  # type: ignore[arg-type]
+        return probe_frames.received_device_probes(self._ear, nonce)  # type: ignore[arg-type]
 
-    def deploy(self, wanted: Deploy) -> Hosting:
+    def deploy(self, wanted: Deploy) -> NodeWorker:
         """Start the worker. Raises Unacceptable."""
         if not self._prepared:
             raise Unacceptable("leasing", "the NICs of this lease are not set up yet")
@@ -172,8 +172,8 @@ class Held:
             some = ", ".join(sorted(unknown)[:3])
             rest = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             raise Unacceptable("nic", f"not of this lease: {some}{rest}")
-        self._deafen()
-        hosting = Hosting(wanted, self._journal.spool(self.asked.lease), self._stage)
+        self._close_probe_socket()
+        hosting = NodeWorker(wanted, self._journal.spool(self.asked.lease), self._stage)
         self.hosting, process = hosting, hosting.process
         self._journal.note(self.asked.lease, worker=[process, started(process)])
         return hosting
@@ -182,14 +182,14 @@ class Held:
         """Start the process that runs a whole plan. Raises Unacceptable."""
         if self.hosting is not None or self.asked.nics:
             raise Unacceptable("deployed", "a lease that holds a plan has no NICs, and one plan")
-        self.hosting = Whole(wanted, self._journal.spool(self.asked.lease), self._stage)
+        self.hosting = PlanWorker(wanted, self._journal.spool(self.asked.lease), self._stage)
         process = self.hosting.process
         self._journal.note(self.asked.lease, worker=[process, started(process)])
 
     @property
     def holds_all(self) -> bool:
         """Return whether the lease runs a whole plan."""
-        return isinstance(self.hosting, Whole) and self.state != "failed"
+        return isinstance(self.hosting, PlanWorker) and self.state != "failed"
 
     def start(self, wanted: Start) -> None:
         """Send the worker the start time, and set the timers of faults."""
@@ -209,7 +209,7 @@ class Held:
             self._timers.append(loop.call_later(due_s, self._do, fault))
         self.hosting.order((wanted.at_ns, wanted.rate_ppb))
 
-    def running(self) -> Hosting | Whole:
+    def running(self) -> NodeWorker | PlanWorker:
         """The worker while it drives its nodes. Raises Unacceptable before and after."""
         if self.hosting is None or self.hosting.stage != RUNNING:
             raise Unacceptable("not-running", f"no run goes on (it is {self.state})")
@@ -238,14 +238,14 @@ class Held:
         """The file behind a name of the list. Raises Unacceptable for any other name."""
         if name not in [file.name for file in self.files]:
             raise Unacceptable("no-file", f"{name} is not on the list of results")
-        return self._journal.spool(self.asked.lease) / PARTS[name]
+        return self._journal.spool(self.asked.lease) / RESULT_FILES[name]
 
     def _stage(self) -> None:
         assert self.hosting is not None
         if self.hosting.stage == COLLECTED and not self.files:
             spool = self._journal.spool(self.asked.lease)
             try:
-                self.files = [listed(name, spool / path) for name, path in PARTS.items()]
+                self.files = [listed(name, spool / path) for name, path in RESULT_FILES.items()]
             except OSError as error:
                 self.hosting.stage, self.hosting.cause = "failed", f"results: {error.strerror}"
         stage = self.hosting.stage
@@ -253,7 +253,7 @@ class Held:
             self._said_stage = stage
             self.say(self.hosting.cause if stage == "failed" else stage)
 
-    def _deafen(self) -> None:
+    def _close_probe_socket(self) -> None:
         if self._ear is not None:
             self._ear.close()  # type: ignore[attr-defined]
             self._ear = None
@@ -264,7 +264,7 @@ class Held:
             timer.cancel()
         if self.hosting is not None:
             self.hosting.close()
-        self._deafen()
+        self._close_probe_socket()
         if self.asked.nics:
             self._hands.submit(self._give_back)
         else:

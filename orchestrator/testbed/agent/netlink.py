@@ -70,8 +70,8 @@ def holders(name: str) -> list[int]:
     wanted = b"\0" + name.encode()
     body = struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, 2**32 - 1, 0, SHOW_NAME_AND_OWNER, 0, 0)
     found = []
-    for told in _dump(DIAGNOSIS, BY_FAMILY, body):
-        has = _attributes(told[16:])
+    for entry in _dump(DIAGNOSIS, BY_FAMILY, body):
+        has = _attributes(entry[16:])
         if has.get(SOCKET_NAME, b"").startswith(wanted):
             found.append(_number(has, SOCKET_OWNER))
     return found

@@ -6,9 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from orchestrator.plan import Plan
-from orchestrator.targets.software.shares import shares as threads_of
-from orchestrator.testbed.agent.protocol import Offer, Pace
-from orchestrator.testbed.controller.mapping import Mapping
+from orchestrator.targets.software.thread_assignment import shares as threads_of
+from orchestrator.testbed.agent.agent_messages import Offer, Pace
+from orchestrator.testbed.controller.node_placement import Mapping
 
 
 @dataclass

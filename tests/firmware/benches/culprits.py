@@ -1,4 +1,4 @@
-"""culprit_array.v against orchestrator.engine.node.units: where frames lie, who is drawn."""
+"""culprit_array.v against orchestrator.engine.node.buffer_occupancy: where frames lie, who is drawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.node.units import UNIT_OCTETS, at_random, occupy, vacate
+from orchestrator.engine.node.buffer_occupancy import (
+    allocate_cells,
+    free_cells,
+    random_frame,
+    UNIT_OCTETS,
+)
 from orchestrator.engine.records import FRAME, NONE, QUEUE
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 from tests.firmware.benches.drawn import examples
@@ -58,7 +63,7 @@ class Buffer:
         """A frame comes, with any tag."""
         index = next(n for n in range(self.units) if n not in self.lying)
         self.world.frames[index].length = length
-        occupy(self.world, self.queue, index)
+        allocate_cells(self.world, self.queue, index)
         self.queue.frames += 1
         self.lying.append(index)
         self.tags[index] = rarely_round(self.rng, 16)
@@ -71,7 +76,7 @@ class Buffer:
         """One that lies there leaves, not only the first."""
         index = self.lying.pop(self.rng.randrange(len(self.lying)))
         unit = int(self.world.frames[index].unit)
-        vacate(self.world, self.queue, index)
+        free_cells(self.world, self.queue, index)
         self.queue.frames -= 1
         await self.asked("take", take_unit=unit)
         await until(self.dut, self.dut.take_ready, 600)
@@ -82,7 +87,7 @@ class Buffer:
 
     async def search(self, searches: int) -> None:
         """Draw with a bound on the searches."""
-        found = at_random(self.world, self.queue, searches)
+        found = random_frame(self.world, self.queue, searches)
         await self.asked("draw", searches=searches)
         await until(self.dut, self.dut.found_valid, 200_000)
         assert int(self.dut.found_none.value) == (found == NONE)

@@ -1,4 +1,4 @@
-"""packet_generator.v: the times of traffic.cbr and the octets of orchestrator.engine.frames."""
+"""packet_generator.v: the times of traffic.cbr_source and the octets of orchestrator.engine.frames."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from cocotb.triggers import FallingEdge
 
 from orchestrator.algorithm import ENTITIES
 from orchestrator.engine.records import DATA
-from orchestrator.engine.stepping import BIT_PS
+from orchestrator.engine.node_api import BIT_PS
 from tests.firmware.benches.clocking import drive, start
 from tests.firmware.benches.delay import CLOCK_PS
 from tests.firmware.benches.streams import descriptor, sink, written
 from tests.plugins.kernel_driver import KernelDriver
-from traffic.cbr import CBR
+from traffic.cbr_source import CBR
 
 
 class Source(KernelDriver):

@@ -10,8 +10,8 @@ import numpy as np
 from cocotb.triggers import FallingEdge
 
 from orchestrator.engine.frames import decode
-from orchestrator.engine.frames.addresses import mac_of
-from orchestrator.engine.frames.codec import sampled_length
+from orchestrator.engine.frames.address_index import mac_of
+from orchestrator.engine.frames.frame_codec import sampled_length
 from orchestrator.engine.records import CNM, DATA, PAUSE
 from tests.firmware.benches.clocking import start
 from tests.firmware.benches.streams import descriptor, watch, written

@@ -8,8 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.frames.addresses import mac_of
-from orchestrator.engine.frames.codec import sampled_length
+from orchestrator.engine.frames.address_index import mac_of
+from orchestrator.engine.frames.frame_codec import sampled_length
 from orchestrator.engine.records import CNM, DATA
 from tests.firmware.benches.clocking import drive, start, until
 from tests.firmware.benches.streams import descriptor, sink, written

@@ -18,7 +18,7 @@ from cocotbext.axi import (
     AxiStreamSource,
 )
 
-from firmware.registers.maps import SWITCH, SWITCH_PORT
+from firmware.registers.register_maps import SWITCH, SWITCH_PORT
 from orchestrator.engine.records import DATA, PAUSE
 from tests.firmware.benches.registers import Host
 from tests.firmware.benches.streams import descriptor, pauses, users, written

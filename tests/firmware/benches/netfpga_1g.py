@@ -9,8 +9,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from firmware.registers import declaration as at
-from firmware.registers.maps import SWITCH, SWITCH_PORT
+from firmware.registers import register_map as at
+from firmware.registers.register_maps import SWITCH, SWITCH_PORT
 from orchestrator.engine.records import DATA
 from tests.firmware.benches.clocking import drive
 from tests.firmware.benches.streams import descriptor, written

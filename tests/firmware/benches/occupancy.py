@@ -11,7 +11,12 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.node.units import UNIT_OCTETS, at_random, occupy, vacate
+from orchestrator.engine.node.buffer_occupancy import (
+    allocate_cells,
+    free_cells,
+    random_frame,
+    UNIT_OCTETS,
+)
 from orchestrator.engine.records import FRAME, NONE, QUEUE
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start
 from tests.firmware.benches.drawn import examples
@@ -49,7 +54,7 @@ class Queue:
     def drawn(self) -> int:
         """The slot of the frame whose source the kernel would notify; NONE: that of the one that
         comes."""
-        return int(at_random(self.world, self.queue, self.searches))
+        return int(random_frame(self.world, self.queue, self.searches))
 
     def put(self, slot: int, length: int) -> None:
         """The frame takes its units, where there are enough."""
@@ -57,7 +62,7 @@ class Queue:
             self.without.append(slot)
             return
         self.world.frames[slot].length = length
-        occupy(self.world, self.queue, slot)
+        allocate_cells(self.world, self.queue, slot)
         self.queue.frames += 1
         self.standing.append(slot)
 
@@ -68,7 +73,7 @@ class Queue:
             self.counts["without"] += 1
             return
         self.standing.remove(slot)
-        vacate(self.world, self.queue, slot)
+        free_cells(self.world, self.queue, slot)
         self.queue.frames -= 1
 
     async def event(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.frames.addresses import mac_of
+from orchestrator.engine.frames.address_index import mac_of
 from orchestrator.engine.records import PAUSE
 from tests.firmware.benches.clocking import drive, start, until
 from tests.firmware.benches.pause_frames import packed, pause_frame, pfc_frame

@@ -10,7 +10,7 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from orchestrator.engine.records import NEVER
-from orchestrator.engine.stepping import QUANTUM_PS
+from orchestrator.engine.node_api import QUANTUM_PS
 from plugins.pause import PAUSE
 from tests.firmware.benches.clocking import drive, rarely_round, start
 from tests.plugins.kernel_driver import KernelDriver

@@ -9,9 +9,9 @@ import cocotb
 from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
-from firmware.registers import declaration as at
-from firmware.registers.declaration import Register, RegisterMap
-from firmware.registers.maps import MAPS
+from firmware.registers import register_map as at
+from firmware.registers.register_map import Register, RegisterMap
+from firmware.registers.register_maps import MAPS
 from tests.firmware.benches.clocking import start
 
 MASK = (1 << 32) - 1

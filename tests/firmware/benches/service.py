@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.stepping import BIT_PS
+from orchestrator.engine.node_api import BIT_PS
 from tests.firmware.benches.clocking import drive, start
 
 CLOCK_PS = 8000

@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 
 
 def pauses(rng: Any) -> Iterator[bool]:
@@ -88,7 +88,7 @@ async def watch(dut: Any, rng: Any, octets: bytes, gaps: float) -> None:
 
 def descriptor(**fields: int) -> Any:
     """A frame descriptor of the core."""
-    frame = blank_frames(1)
+    frame = empty_descriptors(1)
     for name, value in fields.items():
         frame[name] = value
     return frame[0]

@@ -11,9 +11,9 @@ import numpy as np
 from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame
 
-from firmware.registers.maps import QCN_CP, SWITCH, SWITCH_PORT
+from firmware.registers.register_maps import QCN_CP, SWITCH, SWITCH_PORT
 from orchestrator.engine.frames import decode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import CNM, DATA, PAUSE
 from plugins.qcn_cp import QCN_CP as KERNEL
 from plugins.qcn_cp import SAMPLE_INTERVALS
@@ -100,7 +100,7 @@ class Bench:
 
 def understood(octets: bytes) -> Any:
     """The descriptor of a frame."""
-    frame = blank_frames(1)
+    frame = empty_descriptors(1)
     decode(np.frombuffer(octets, np.uint8), len(octets), frame[0])
     return frame[0]
 

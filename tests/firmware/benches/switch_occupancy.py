@@ -9,10 +9,10 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from firmware.registers.maps import QCN_CP, SWITCH_PORT
-from orchestrator.engine.frames import layout
+from firmware.registers.register_maps import QCN_CP, SWITCH_PORT
+from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.node.buffer import RANDOM
-from orchestrator.engine.node.units import at_random, occupy, vacate
+from orchestrator.engine.node.buffer_occupancy import allocate_cells, free_cells, random_frame
 from orchestrator.engine.records import CNM, FRAME, NONE
 from plugins.qcn_cp import QCN_CP as KERNEL
 from plugins.qcn_cp import SAMPLE_INTERVALS
@@ -56,17 +56,17 @@ class Reference:
         assert kept == (octets + length <= CAPACITY)
         if self.kernel.call("arrival", 0) == RANDOM:
             message = self.kernel.message[0]
-            held = at_random(self.world, self.queue, message.mark)
+            held = random_frame(self.world, self.queue, message.mark)
             about = frame if held == NONE else self.frames[held]
             self.strangers += held != NONE
-            said = [int(message[name]) // layout.CNM_UNIT * layout.CNM_UNIT for name in TOLD[-2:]]
+            said = [int(message[name]) // frame_layout.CNM_UNIT * frame_layout.CNM_UNIT for name in TOLD[-2:]]
             whose = int(about.source), int(message.feedback), int(about.flow), int(about.sequence)
             self.wanted.append((*whose, int(about.length), *said))
         if kept:
             place = next(n for n in range(FRAMES) if n not in self.standing)
             self.frames[place] = frame
             self.frames[place].length = length
-            occupy(self.world, self.queue, place)
+            allocate_cells(self.world, self.queue, place)
             self.queue.frames += 1
             self.standing.append(place)
             self.largest = max(self.largest, len(self.standing))
@@ -76,7 +76,7 @@ class Reference:
         if self.unknown:
             self.unknown -= 1
             return
-        vacate(self.world, self.queue, self.standing.pop(0))
+        free_cells(self.world, self.queue, self.standing.pop(0))
         self.queue.frames -= 1
 
     async def follow(self, dut: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from cocotb.triggers import FallingEdge
 
 from orchestrator.engine.records import LIMITER
-from orchestrator.engine.stepping import BIT_PS, eligible_at, settle
+from orchestrator.engine.node_api import BIT_PS, eligible_at, refill_tokens
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 from tests.firmware.benches.drawn import examples
 
@@ -111,7 +111,7 @@ class Buckets:
         index = rng.choice(self.few)
         limiter = self.limiters[index]
         self.events += 1
-        settle(limiter, self.now)
+        refill_tokens(limiter, self.now)
         if not self.active[index] or rng.random() < 0.2:
             active = rng.random() < 0.8
             rate = min(rarely_round(rng, 40), self.top_rate)
@@ -133,7 +133,7 @@ class Buckets:
                 limiter.tokens -= length * BIT_PS
         await self.settled()
         for number, other in enumerate(self.limiters):
-            settle(other, self.now)
+            refill_tokens(other, self.now)
             assert self.tokens[number] == int(other.tokens), (number, self.now)
             may = not self.active[number] or int(eligible_at(other, self.now)) <= self.now
             assert (int(dut.eligible.value) >> number & 1) == may
@@ -188,14 +188,14 @@ async def a_late_refill_precedes_the_charge(dut: Any) -> None:
         drive(dut, now=buckets.now, charge_valid=int(asks), charge_index=index, charge_length=64)
         await buckets.clock()
         if asks:
-            settle(buckets.limiters[index], buckets.now)
+            refill_tokens(buckets.limiters[index], buckets.now)
             buckets.limiters[index].tokens -= 64 * BIT_PS
             charges += 1
     drive(dut, charge_valid=0)
     for _ in range(64 + TURN * buckets.n):
         await buckets.clock()
     for number, limiter in enumerate(buckets.limiters):
-        settle(limiter, buckets.now)
+        refill_tokens(limiter, buckets.now)
         assert buckets.tokens[number] == int(limiter.tokens)
     assert charges >= 50
 

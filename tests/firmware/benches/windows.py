@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from firmware.registers import declaration as at
-from firmware.registers.declaration import RegisterMap
-from firmware.registers.maps import MAPS
+from firmware.registers import register_map as at
+from firmware.registers.register_map import RegisterMap
+from firmware.registers.register_maps import MAPS
 from tests.firmware.benches.registers import Host
 
 ENABLE, CLEAR, SNAPSHOT = 1, 2, 4

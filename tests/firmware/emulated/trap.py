@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from firmware.registers.window import Bus
+from firmware.registers.register_window import Bus
 
 SOURCE = Path(__file__).parent / "trap.cpp"
 traps = pytest.mark.skipif(
@@ -97,7 +97,7 @@ class Mapping(mmap.mmap):
 def devices(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Devices]:
     """Devices that the driver can map; it does so by the functions it always uses."""
     found = Devices(folder)
-    monkeypatch.setattr("firmware.driver.mmio.mmap", types.SimpleNamespace(mmap=found.map))
+    monkeypatch.setattr("firmware.driver.pcie_card.mmap", types.SimpleNamespace(mmap=found.map))
     found.begin()
     try:
         yield found

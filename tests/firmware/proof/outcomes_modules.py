@@ -13,11 +13,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from firmware.modules import RTL
-from firmware.proof.bench import shows
-from firmware.proof.claims import all_claims
-from firmware.proof.overflow import REFUTED, Finding
-from firmware.proof.rtl import prove_module
+from firmware.verilog_modules import RTL
+from firmware.proof.symbolic_bench import is_confirmed
+from firmware.proof.module_claims import all_claims
+from firmware.proof.overflow_proof import Finding, REFUTED
+from firmware.proof.rtl_proof import prove_module
 from orchestrator.registry import Registry
 from tests.firmware.proof.planted import VERILOG
 
@@ -47,8 +47,8 @@ def outcome_of(module: str, file: str, was: str, becomes: str) -> Outcome:
     texts = {file: text.replace(was, becomes)}
     (claim,) = (one for one in all_claims() if one.module == module)
     proof, stimuli = prove_module(claim, Registry.load().find, CPU_S, texts=texts)
-    on_fault = bool(stimuli) and all(shows(one, texts) for one in stimuli)
-    as_shipped = any(map(shows, stimuli))
+    on_fault = bool(stimuli) and all(is_confirmed(one, texts) for one in stimuli)
+    as_shipped = any(map(is_confirmed, stimuli))
     seconds = time.process_time() - begun
     return Outcome(proof.verdict, proof.findings, on_fault, as_shipped, seconds)
 

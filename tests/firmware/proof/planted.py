@@ -66,7 +66,7 @@ KERNELS = [
     *_faults(
         "delay_line",
         "lossy-delay",
-        "plugins/lossy.py",
+        "plugins/lossy_link.py",
         ("Parts(10**9)", "Parts(10**10)"),
         ("params.share_num << 32", "params.share_num << 62"),
         ("return LOST", "return 1 >> (port.delay - 1)"),
@@ -75,7 +75,7 @@ KERNELS = [
     *_faults(
         "congestion_point",
         "red",
-        "plugins/red.py",
+        "plugins/red_marking.py",
         ("// (params.high - params.low)", "// (params.high - queue.bytes)"),
         ("DRAW_BITS = 20", "DRAW_BITS = 38"),
         ("* params.most_num // params.most_den", "<< params.high"),
@@ -83,14 +83,14 @@ KERNELS = [
     *_faults(
         "congestion_point",
         "crafted-cp",
-        "plugins/crafted_cp.py",
+        "plugins/scripted_cnm.py",
         ('le=10**12, description="from one', 'le=10**15, description="from one'),
         ("state.sent * params.change", "(state.sent << 50) * params.change"),
     ),
     *_faults(
         "pause",
         "crafted-pause",
-        "plugins/crafted_pause.py",
+        "plugins/scripted_pause.py",
         ('le=10**12, description="from one', 'le=10**15, description="from one'),
         ("state.sent * params.every", "(state.sent << 55) + params.every"),
         ("state.sent += 1", "state.sent += params.count"),
@@ -111,7 +111,7 @@ KERNELS = [
     *_faults(
         "congestion_point",
         "aside",
-        "plugins/aside.py",
+        "plugins/priority_demotion.py",
         ("queue.bytes + frame.length", "(queue.bytes << 34) + frame.length"),
         ("queue.bytes + frame.length", "queue.bytes // frame.length"),
         ("LANE + params.to", "LANE << (params.to * 10)"),
@@ -179,7 +179,7 @@ KERNELS = [
     *_faults(
         "traffic",
         "cbr",
-        "traffic/cbr.py",
+        "traffic/cbr_source.py",
         ("min(state.carry - params.rate, params.rate)", "state.carry * params.rate"),
     ),
 ]
@@ -206,13 +206,13 @@ NOT_PROVED = [
     *_faults(
         "receiver",
         "credits",
-        "plugins/credits.py",
+        "plugins/receiver_credits.py",
         ("took * params.share_den // params.share_num, NEVER", "took * 2000, NEVER"),
     ),
     *_faults(
         "traffic",
         "bernoulli",
-        "traffic/bernoulli.py",
+        "traffic/bernoulli_source.py",
         ("min(slots, NEVER // slot)", "slots"),
     ),
 ]
@@ -241,12 +241,12 @@ def with_fault(registry: Registry, fault: Fault) -> Algorithm:
 
 def _read_all(module: types.ModuleType) -> None:
     """Have the text of its functions read while the file is there."""
-    from firmware.proof.sources import plain, source_of
+    from firmware.proof.kernel_source import python_function, source_of
 
     for value in vars(module).values():
-        code = getattr(plain(value), "__code__", None)
+        code = getattr(python_function(value), "__code__", None)
         if code is not None and code.co_filename == module.__file__:
-            source_of(plain(value))
+            source_of(python_function(value))
 
 
 def _loaded(name: str, path: Path) -> types.ModuleType:

@@ -149,13 +149,13 @@ SEEDED: list[tuple[str, Fault]] = [
     *_rows(
         "pause",
         "link-credits",
-        "plugins/link_credits.py",
+        "plugins/credit_flow_control.py",
         (WIDER, "queue.bytes_came + queue.capacity", "queue.bytes_came * queue.capacity"),
     ),
     *_rows(
         "receiver",
         "credits",
-        "plugins/credits.py",
+        "plugins/receiver_credits.py",
         (ZERO, "* BIT_PS // node.receiver_rate", "* BIT_PS // (node.receiver_rate - octets)"),
         (CLAMP, "octets = min(params.quantum, mine", "octets = max(params.quantum, mine"),
     ),
@@ -198,26 +198,26 @@ SEEDED: list[tuple[str, Fault]] = [
     *_rows(
         "delay_line",
         "jittered-delay",
-        "plugins/delay.py",
+        "plugins/link_delay.py",
         (WIDER, "params.jitter * (state.lfsr >> UNIFORM_BITS)", "params.jitter * state.lfsr"),
     ),
     *_rows(
         "delay_line",
         "as-machine",
-        "plugins/as_machine.py",
+        "plugins/host_jitter.py",
         (ZERO, "between = max(high - low, 1)", "between = high - low"),
         (CLAMP, "min(time // den, FAR // num) * num", "time // den * num"),
     ),
     *_rows(
         "traffic",
         "pareto-onoff",
-        "traffic/pareto.py",
+        "traffic/pareto_on_off.py",
         (WIDER, "params.peak * 1000 // params.rate", "params.peak * 10**9 // params.rate"),
     ),
     *_rows(
         "traffic",
         "trace",
-        "traffic/trace.py",
+        "traffic/capture_replay.py",
         (ZERO, "max(before - state.first, 1)", "(before - state.first)"),
     ),
     *_rows(
@@ -229,14 +229,14 @@ SEEDED: list[tuple[str, Fault]] = [
     *_rows(
         "transport",
         "credit",
-        "traffic/credit.py",
+        "traffic/credit_transport.py",
         (INDEX, "state.lost[state.lost_tail % WINDOW]", "state.lost[state.lost_tail]"),
         (INDEX, "state.there[frame.sequence % WINDOW]", "state.there[frame.sequence]"),
     ),
     *_rows(
         "transport",
         "selective",
-        "traffic/selective.py",
+        "traffic/selective_repeat.py",
         (INDEX, "state.order[state.turns % WINDOW]", "state.order[state.turns]"),
         (SHIFT, "(frame.inner >> back)", "(frame.inner >> back + 40)"),
         (CLAMP, "max(flow.flight - state.octets[place], 0)", "flow.flight - state.octets[place]"),
@@ -278,19 +278,19 @@ SURVIVORS: dict[tuple[str, str, int], str] = {
         "plugins/af_qcn.py",
         101,
     ): "open: cells of an array by a masked source, no call found",
-    ("as-machine", "plugins/as_machine.py", 100): "open: rows of a file, no call is found",
-    ("as-machine", "plugins/as_machine.py", 101): "open: rows of a file, no call is found",
-    ("pareto-onoff", "traffic/pareto.py", 100): "open: no call is found",
-    ("trace", "traffic/trace.py", 100): "open: rows of a file, no call is found",
-    ("selective", "traffic/selective.py", 102): "open: bounds of its state were not found in six "
+    ("as-machine", "plugins/host_jitter.py", 100): "open: rows of a file, no call is found",
+    ("as-machine", "plugins/host_jitter.py", 101): "open: rows of a file, no call is found",
+    ("pareto-onoff", "traffic/pareto_on_off.py", 100): "open: no call is found",
+    ("trace", "traffic/capture_replay.py", 100): "open: rows of a file, no call is found",
+    ("selective", "traffic/selective_repeat.py", 102): "open: bounds of its state were not found in six "
     "minutes of a core",
     ("tcp", "traffic/tcp_sender.py", 102): "proved, rightly: 2048 segments are acknowledged at the "
     "most, and 2^51 times 1000 is below 2^63",
-    ("credits", "plugins/credits.py", 100): "open: of another flow's state, no call is found",
-    ("credits", "plugins/credits.py", 101): "open: of another flow's state, no call is found",
+    ("credits", "plugins/receiver_credits.py", 100): "open: of another flow's state, no call is found",
+    ("credits", "plugins/receiver_credits.py", 101): "open: of another flow's state, no call is found",
     (
         "link-credits",
-        "plugins/link_credits.py",
+        "plugins/credit_flow_control.py",
         100,
     ): "its test fails on the shipped kernel as well or passes on the faulty one: not looked into",
 }

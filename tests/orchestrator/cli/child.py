@@ -11,8 +11,8 @@ import typer
 from orchestrator.cli import __main__
 from orchestrator.errors import BadInput, Problem, RunFailed
 from orchestrator.registry import Registry
-from orchestrator.run.folder import RunFolder
-from orchestrator.terminal import exits, show
+from orchestrator.run.run_folder import RunFolder
+from orchestrator.terminal import exit_codes, format_output
 
 ERRORS = {
     "bad": BadInput("plan.toml", [Problem("seed", -1, "an integer from 0")]),
@@ -20,7 +20,7 @@ ERRORS = {
     "os": PermissionError(13, "Permission denied", "/some/file"),
     "bug": KeyError("no such thing"),
     "interrupt": KeyboardInterrupt(),
-    "exit": typer.Exit(exits.MISSED),
+    "exit": typer.Exit(exit_codes.MISSED),
 }
 
 
@@ -44,7 +44,7 @@ def chatter() -> None:
 
 def tables() -> None:
     """Likewise, as tables are printed."""
-    out = show.console()
+    out = format_output.console()
     for number in range(20_000):
         out.print(number)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from orchestrator.cli import clean
-from orchestrator.run.folder import RunFolder
+from orchestrator.run.run_folder import RunFolder
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from orchestrator.run import diagnosis
+from orchestrator.run import machine_diagnosis
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(diagnosis, "IDLE_WATCH_S", 0.0)
+    monkeypatch.setattr(machine_diagnosis, "IDLE_WATCH_S", 0.0)
 
 
 def test_whatever_is_found_the_exit_code_is_0(tailback):

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from orchestrator.cli import main
 from orchestrator.registry import Registry
-from tests.orchestrator.points.made import random_flow
+from tests.orchestrator.batch.made import random_flow
 
 HALF = {"metric": "utilization", "of": "switch.sink", "min": 0.3, "max": 0.7}
 

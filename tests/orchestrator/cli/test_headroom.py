@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.plan.headroom import of_cable
+from orchestrator.plan.pfc_headroom import of_cable
 from orchestrator.registry import Registry
-from tests.orchestrator.plan.test_headroom import given_headroom, squeezed
+from tests.orchestrator.plan.test_pfc_headroom import given_headroom, squeezed
 
 
 def test_the_sum_and_its_parts(tailback):

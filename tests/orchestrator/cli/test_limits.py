@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import interpreter
+from orchestrator import python_command
 from orchestrator.errors import RunFailed
-from orchestrator.terminal import exits
+from orchestrator.terminal import exit_codes
 
 
 def limited(kind: int, most: int, *words: object, **options: object) -> tuple[int, str]:
     """Exit code and stderr of a command line whose process has a limit."""
     done = subprocess.run(
-        interpreter.module("orchestrator.cli", *map(str, words)),
-        env=interpreter.environment(),
+        python_command.module("orchestrator.cli", *map(str, words)),
+        env=python_command.environment(),
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: resource.setrlimit(kind, (most, most)),
@@ -86,7 +86,7 @@ FULL = os.strerror(errno.ENOSPC)
 def test_only_stdout_is_called_standard_output(
     error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exits.explain(error) == code
+    assert exit_codes.explain(error) == code
     text = capsys.readouterr().err
     assert said in text
     assert "standard output" not in text

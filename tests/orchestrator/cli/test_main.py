@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from orchestrator import __version__
-from orchestrator.cli import words
+from orchestrator.cli import main
 from tests.patience import PATIENCE_S
 
 CHILD = [sys.executable, str(Path(__file__).with_name("child.py"))]
@@ -221,7 +221,7 @@ def test_what_tells_of_commands_imports_nothing_that_is_slow(words):
 
 NOT_FOR_A_RUN = (
     *("zmq", "networkx", "multiprocessing", "matplotlib", "scipy", "pandas"),
-    *("orchestrator.testbed.inventory", "orchestrator.profile.model", "traces.metrics.devices"),
+    *("orchestrator.testbed.inventory", "orchestrator.profile.profile_model", "traces.metrics.dut_metrics"),
 )
 """What a simulated run that nobody watches has no use of, as long as no report is drawn."""
 AN_INSTANT = """
@@ -260,10 +260,10 @@ def test_a_command_line_imports_the_command_that_it_names_and_no_other():
 
 def test_every_command_of_the_core_is_known_by_its_module():
     every = typer.Typer()
-    words.register_all(every)
-    assert list(typer.main.get_command(every).commands) == list(words.COMMANDS)
-    for word in words.COMMANDS:
+    main.register_commands(every)
+    assert list(typer.main.get_command(every).commands) == list(main.COMMANDS)
+    for word in main.COMMANDS:
         alone = typer.Typer()
-        words.register(alone, word)
+        main.register_command(alone, word)
         alone.callback()(lambda: None)
         assert word in typer.main.get_command(alone).commands

@@ -13,10 +13,10 @@ from typer.testing import CliRunner, Result
 
 from orchestrator import __version__
 from orchestrator.cli import main, papers_page
-from orchestrator.points import papers
-from orchestrator.points.papers import Paper
+from orchestrator.batch import paper_figures
+from orchestrator.batch.paper_figures import Paper
 from orchestrator.registry import Registry
-from tests.orchestrator.points.made import FULL, random_flow
+from tests.orchestrator.batch.made import FULL, random_flow
 
 MADE_UP = (
     Paper("Alpha", {"figure 1": "a drawing"}),
@@ -37,7 +37,7 @@ def tailback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., R
         "b": made(tmp_path, "b", "Beta queues, table I", expect=[HALF]),
         "other": made(tmp_path, "other", "Gamma, figure 2", expect=[HALF]),
     }
-    monkeypatch.setattr(papers, "PAPERS", MADE_UP)
+    monkeypatch.setattr(paper_figures, "PAPERS", MADE_UP)
     monkeypatch.setattr(type(registry), "plans", lambda self: plans)
     app = main.assemble(registry)
     fixed = ["--jobs", "1", "--runs", str(tmp_path / "runs")]
@@ -86,15 +86,15 @@ def test_mutants_are_judged_over_the_first_seeds_where_that_is_asked(
     tailback: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     carried = list[Any]()
-    from orchestrator.cli import points as shared
+    from orchestrator.cli import batch_options as shared
 
-    whole = shared.carried
+    whole = shared.run_points
 
     def counted(points: Any, *words: Any, **how: Any) -> Any:
         carried.extend(points)
         return whole(points, *words, **how)
 
-    monkeypatch.setattr(shared, "carried", counted)
+    monkeypatch.setattr(shared, "run_points", counted)
     done = tailback("alpha", "--seeds", "4..6", "--mutants", 1, "--out", tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text()
     assert done.exit_code == 1, done.output  # one misses, and says no reason
@@ -114,7 +114,7 @@ def test_what_is_kept_is_not_run_again_and_what_is_not_run_says_so(
     assert runs == ["not run"] * 3
     first = tailback("beta", "--seeds", 2)
     assert first.exit_code == 0, first.output
-    monkeypatch.setattr("orchestrator.points.crew.interpreter.module", lambda *words: ["false"])
+    monkeypatch.setattr("orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"])
     assert tailback("beta", "--seeds", 2).stdout == first.stdout
     page = tailback("--seeds", 2, "--within", 0).stdout
     assert "| Alpha | simulated | 2 | 0 (0 refused) | 3 | 0 | 0 | 3 | -, 1 not run |" in page
@@ -153,8 +153,8 @@ def test_another_target_goes_the_ordinary_way_with_seeds_of_its_own(
         fidelity = {"verdict": "valid", "reasons": [], "pace": how["pace"]}
         return SimpleNamespace(result={"metrics": metrics, "fidelity": fidelity, "notes": []})
 
-    monkeypatch.setattr("orchestrator.run.execute.run", run)
-    monkeypatch.setattr("orchestrator.run.execute.refuse", lambda *of: None)
+    monkeypatch.setattr("orchestrator.run.execute_run.run", run)
+    monkeypatch.setattr("orchestrator.run.execute_run.refuse_unsupported", lambda *of: None)
     done = tailback("beta", "--target", "software:2", "--pace", 0.5)
     assert done.exit_code == 0, done.output
     assert ran == [("software", 1, 0.5), ("software", 2, 0.5)]
@@ -189,8 +189,8 @@ def test_a_row_that_the_machine_or_one_seed_leaves_open_says_so(
         result = {"metrics": {"run": link}, "fidelity": fidelity, "notes": []}
         return SimpleNamespace(result=result | {"uncertainties": bars})
 
-    monkeypatch.setattr("orchestrator.run.execute.run", run)
-    monkeypatch.setattr("orchestrator.run.execute.refuse", lambda *of: None)
+    monkeypatch.setattr("orchestrator.run.execute_run.run", run)
+    monkeypatch.setattr("orchestrator.run.execute_run.refuse_unsupported", lambda *of: None)
     made(tmp_path, "b", "Beta queues, table I", expect=[HALF | changes])
     done = tailback("beta", "--target", "software:1")
     assert said in done.stdout
@@ -203,7 +203,7 @@ def test_columns_made_elsewhere_are_taken_and_not_run_again(
     whole = tailback("--seeds", 2)
     for paper in ("alpha", "beta"):
         (tmp_path / f"{paper}.json").write_text(tailback(paper, "--seeds", 2, "--json").stdout)
-    monkeypatch.setattr("orchestrator.points.crew.interpreter.module", lambda *words: ["false"])
+    monkeypatch.setattr("orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"])
     joined = ("--with", tmp_path / "alpha.json", "--with", tmp_path / "beta.json")
     here = ("--target", "gateware:1", "--within", 0)
     page = tailback(*here, *joined).stdout

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-import orchestrator.run.execute
+import orchestrator.run.execute_run
 from orchestrator.cli.run import complete_target
 from orchestrator.progress import Progress
-from orchestrator.terminal import loading
+from orchestrator.terminal import plan_loading
 
 
 class Loaded(tuple[str, list[str]]):
@@ -42,8 +42,8 @@ def core(monkeypatch):
         }
         return SimpleNamespace(folder=Path("/runs/p/1"), result=result)
 
-    monkeypatch.setattr(orchestrator.run.execute, "run", run)
-    monkeypatch.setattr(loading, "load_plan", lambda name, changes: Loaded((name, changes)))
+    monkeypatch.setattr(orchestrator.run.execute_run, "run", run)
+    monkeypatch.setattr(plan_loading, "load_plan", lambda name, changes: Loaded((name, changes)))
     return asked
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import interpreter
+from orchestrator import python_command
 from orchestrator.run import manifest
 
 ENDS = """
@@ -28,8 +28,8 @@ main()
 
 def started(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        interpreter.code(ENDS, *words),
-        env=interpreter.environment() | environment,
+        python_command.code(ENDS, *words),
+        env=python_command.environment() | environment,
         capture_output=True,
         text=True,
     )
@@ -50,8 +50,8 @@ def test_importing_makes_no_collection() -> None:
         + ENDS.replace("print(", "print(len(ran), ", 1)
     )
     done = subprocess.run(
-        interpreter.code(text, "plans"),
-        env=interpreter.environment(),
+        python_command.code(text, "plans"),
+        env=python_command.environment(),
         capture_output=True,
         text=True,
     )
@@ -69,9 +69,9 @@ def test_threads_of_linear_algebra_sleep_at_once(own: dict[str, str], came: str)
         'os.environ.get("OPENBLAS_THREAD_TIMEOUT")))\natexit.register(lambda: print("frozen"',
         1,
     )
-    environment = {k: v for k, v in interpreter.environment().items() if "OPENBLAS" not in k}
+    environment = {k: v for k, v in python_command.environment().items() if "OPENBLAS" not in k}
     done = subprocess.run(
-        interpreter.code(text, "--version"), env=environment | own, capture_output=True, text=True
+        python_command.code(text, "--version"), env=environment | own, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert came in done.stdout.split(), done.stdout

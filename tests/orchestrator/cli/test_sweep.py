@@ -18,9 +18,9 @@ from typer.testing import CliRunner, Result
 
 from orchestrator.cli import main
 from orchestrator.cli import sweep as command
-from orchestrator.live import places
+from orchestrator.live import session_registry
 from orchestrator.registry import Registry
-from tests.orchestrator.points.made import random_flow
+from tests.orchestrator.batch.made import random_flow
 from tests.patience import PATIENCE_S
 
 RATES = "traffic.gen.rate=100Mb/s..900Mb/s/5"
@@ -117,7 +117,7 @@ def test_killed_at_ten_moments_it_loses_nothing_and_counts_nothing_twice(tmp_pat
     live = tmp_path / "live"
     live.mkdir(mode=0o700)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    environment[places.VARIABLE] = str(live)
+    environment[session_registry.VARIABLE] = str(live)
     store = tmp_path / "runs" / ".points" / "line-of-three.jsonl"
     chance, kept = random.Random(1), 0
     for wanted in sorted(chance.sample(range(28), 10)):
@@ -132,7 +132,7 @@ def test_killed_at_ten_moments_it_loses_nothing_and_counts_nothing_twice(tmp_pat
         time.sleep(chance.random() * 0.2)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        gone(environment[places.VARIABLE])
+        gone(environment[session_registry.VARIABLE])
         assert lines(store) >= kept, "what was kept stays"
         kept = lines(store)
     last = subprocess.run([*words, str(tmp_path / "runs")], env=environment, capture_output=True)

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.console import folders
-from orchestrator.live import places
+from orchestrator.console import run_catalog
+from orchestrator.live import session_registry
 from orchestrator.registry import Registry
 from tests.orchestrator.console.made import Catalog
 from tests.orchestrator.console.settle import settled
 
 ENTRIES = [
-    folders.Entry("live", "abc", "demo", "● running", "now", "on simulated"),
-    folders.Entry("plan", "quickstart", "quickstart", "plan", "2s", "A first run"),
-    folders.Entry("run", "runs/demo/20260101T120000Z-aa", "demo", "met", "01-01 12:00", "on x"),
-    folders.Entry("run", "runs/demo/20260101T110000Z-bb", "demo", "missed", "01-01 11:00", "on x"),
+    run_catalog.Entry("live", "abc", "demo", "● running", "now", "on simulated"),
+    run_catalog.Entry("plan", "quickstart", "quickstart", "plan", "2s", "A first run"),
+    run_catalog.Entry("run", "runs/demo/20260101T120000Z-aa", "demo", "met", "01-01 12:00", "on x"),
+    run_catalog.Entry("run", "runs/demo/20260101T110000Z-bb", "demo", "missed", "01-01 11:00", "on x"),
 ]
 
 
@@ -40,7 +40,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No other run of this machine is seen; a working directory of its own."""
     private = tmp_path / "live"
     private.mkdir(mode=0o700)
-    monkeypatch.setenv(places.VARIABLE, str(private))
+    monkeypatch.setenv(session_registry.VARIABLE, str(private))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -48,8 +48,8 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def listed(monkeypatch: pytest.MonkeyPatch) -> list[folders.Entry]:
+def listed(monkeypatch: pytest.MonkeyPatch) -> list[run_catalog.Entry]:
     """What the view Runs finds."""
     found = list(ENTRIES)
-    monkeypatch.setattr(folders, "entries", lambda base: found)
+    monkeypatch.setattr(run_catalog, "entries", lambda base: found)
     return found

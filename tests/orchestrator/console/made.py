@@ -12,15 +12,15 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator import algorithm
-from orchestrator.assembly.columns import probes
-from orchestrator.assembly.names import Indices
-from orchestrator.console.data import Moment, RunData
-from orchestrator.console.sources import take_in
-from orchestrator.live import protocol
+from orchestrator.assembly.sample_columns import probes
+from orchestrator.assembly.row_index import Indices
+from orchestrator.console.run_data import Moment, RunData
+from orchestrator.console.run_sources import take_in
+from orchestrator.live import feed_messages
 from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.plan.params import Params, Rate, Size
+from orchestrator.plan.algorithm_params import Params, Rate, Size
 from orchestrator.recording import Column, FrameSeen
-from orchestrator.registry import NotFound
+from orchestrator.registry import UnknownAlgorithm
 
 MS = 10**9
 ROWS = 240
@@ -149,7 +149,7 @@ class Catalog:
         for one in self.algorithms:
             if (one.kind, one.name) == (kind, name):
                 return one
-        raise NotFound(kind, name, [one.name for one in self.algorithms if one.kind == kind])
+        raise UnknownAlgorithm(kind, name, [one.name for one in self.algorithms if one.kind == kind])
 
     def target(self, name: str) -> Any:
         from orchestrator.registry import Registry
@@ -220,22 +220,22 @@ def quantity_of(column: Column) -> str:
     return column.quantity
 
 
-def named(columns: Sequence[Column]) -> list[protocol.ColumnName]:
+def named(columns: Sequence[Column]) -> list[feed_messages.ColumnName]:
     """The columns as a target tells them."""
-    fields = protocol.ColumnName.model_fields
+    fields = feed_messages.ColumnName.model_fields
     return [
-        protocol.ColumnName(**{name: getattr(column, name) for name in fields})
+        feed_messages.ColumnName(**{name: getattr(column, name) for name in fields})
         for column in columns
     ]
 
 
-def data(stage: protocol.Stage = "running", rows: int = 180, name: str = "demo") -> RunData:
+def data(stage: feed_messages.Stage = "running", rows: int = 180, name: str = "demo") -> RunData:
     """A run in that stage with so many rows of 10 ms."""
     found = RunData(name)
     found.resolved = resolved()
     indices = Indices(found.plan)
     columns = [probe.column for probe in probes(found.resolved, indices)]
-    described = protocol.Described(plan_text=PLAN, columns=named(columns))
+    described = feed_messages.RunDescription(plan_text=PLAN, columns=named(columns))
     take_in(found, described)
     t = np.arange(rows)
     of_kind = itertools.groupby(sorted(columns, key=quantity_of), key=quantity_of)
@@ -245,9 +245,9 @@ def data(stage: protocol.Stage = "running", rows: int = 180, name: str = "demo")
     values[:, quiet] = 0
     if rows:
         found.add(t * STEP, values.astype(np.int64))
-    live = stage in protocol.LIVE
+    live = stage in feed_messages.LIVE
     accepts = ["set", "act", "look", "pace", "halt", "abort"] if stage == "running" else ["abort"]
-    found.state = protocol.RunState(
+    found.state = feed_messages.RunState(
         plan="demo",
         target="simulated",
         seed=1,
@@ -257,7 +257,7 @@ def data(stage: protocol.Stage = "running", rows: int = 180, name: str = "demo")
         pace=0.1 if live else None,
         accepts=accepts if live else [],
         machines=[
-            protocol.Machine(
+            feed_messages.Machine(
                 name="rack-3",
                 nodes=["nic", "switch", "sink"],
                 target="simulated",
@@ -279,26 +279,26 @@ class MadeSource:
     def __init__(self, data: RunData) -> None:
         self.data = data
         self.process: int | None = None
-        self.asked: list[protocol.Request] = []
+        self.asked: list[feed_messages.Request] = []
         self.closed = False
         self.feed: Callable[[RunData], None] = lambda data: None
         self.refusal = ""
-        self.frames: list[protocol.Captured] = []
+        self.frames: list[feed_messages.CapturedFrame] = []
 
-    def poll(self) -> list[protocol.Reply]:
+    def poll(self) -> list[feed_messages.Reply]:
         self.feed(self.data)
         waiting = [request for request in self.asked if request.request.startswith("wait")]
-        answers: list[protocol.Reply] = []
+        answers: list[feed_messages.Reply] = []
         for request in waiting:
             number = request.request
             self.asked[self.asked.index(request)] = request.model_copy(
                 update={"request": number.removeprefix("wait")}
             )
-            if isinstance(request, protocol.FramesNear) and not self.refusal:
-                answers.append(protocol.Frames(request=number, frames=self.frames))
+            if isinstance(request, feed_messages.FramesNear) and not self.refusal:
+                answers.append(feed_messages.CapturedFrames(request=number, frames=self.frames))
                 continue
             answers.append(
-                protocol.Answer(
+                feed_messages.Answer(
                     request=number,
                     done=not self.refusal,
                     at_ps=None if self.refusal else self.data.now_ps,
@@ -307,7 +307,7 @@ class MadeSource:
             )
         return answers
 
-    def ask(self, request: protocol.Request) -> str | None:
+    def ask(self, request: feed_messages.Request) -> str | None:
         number = f"wait{len(self.asked)}"
         self.asked.append(request.model_copy(update={"request": number}))
         return number

@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any
 
-from orchestrator.console.swept_data import SweepData, begun, take_in
+from orchestrator.console.sweep_data import new_sweep, SweepData, take_in
 
 SD = "queue_bytes.sd of switch.sink in high"
 USED = "utilization of switch.sink in high"
@@ -51,7 +51,7 @@ def over_two(done: float = 0.7) -> SweepData:
         WEIGHT | {"values": weights, "ends": None},
         DELAY | {"values": DELAYS, "ends": None},
     ]
-    data = begun(head(axes))
+    data = new_sweep(head(axes))
     take_in(data, columns())
     places = [(w, d) for w in weights for d in DELAYS]
     order = sorted(range(len(places)), key=lambda at: at * 7 % 20)
@@ -73,7 +73,7 @@ def over_two(done: float = 0.7) -> SweepData:
 
 def over_one() -> SweepData:
     """A curve along the delay."""
-    data = begun(head([DELAY | {"values": [], "ends": [1e-5, 1e-3]}], "adaptive"))
+    data = new_sweep(head([DELAY | {"values": [], "ends": [1e-5, 1e-3]}], "adaptive"))
     take_in(data, columns())
     for at in range(12):
         delay = 10 ** (-5 + 2 * at / 11)
@@ -92,7 +92,7 @@ def over_three() -> SweepData:
         DELAY | {"values": DELAYS, "ends": None},
         SCHEME | {"values": schemes, "ends": None},
     ]
-    data = begun(head(axes, edge=None))
+    data = new_sweep(head(axes, edge=None))
     take_in(data, columns())
     places = [(w, d, s) for w in weights for d in DELAYS for s in schemes]
     for at, (weight, delay, scheme) in enumerate(places):
@@ -110,7 +110,7 @@ def sampled() -> SweepData:
         | {"values": [], "ends": [0.0, 4.0]},
         DELAY | {"values": [], "ends": [1e-5, 1e-3]},
     ]
-    data = begun(head(axes, "lhs", None, 40))
+    data = new_sweep(head(axes, "lhs", None, 40))
     take_in(data, columns())
     for at in range(40):
         weight, delay = 4 * (at + 0.5) / 40, 10 ** (-5 + 2 * ((at * 17) % 40 + 0.5) / 40)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.assembly.columns import probes
-from orchestrator.assembly.names import Indices
-from orchestrator.console.data import RunData
-from orchestrator.console.sketch import Seen
+from orchestrator.assembly.sample_columns import probes
+from orchestrator.assembly.row_index import Indices
+from orchestrator.console.run_data import RunData
+from orchestrator.console.topology_layout import NetworkSnapshot
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from tests.orchestrator.console.made import PLAN, STEP
@@ -47,7 +47,7 @@ pause = { plugin = "test-pause" }
 )
 
 
-def seen(plan: str, **per_second: float) -> Seen:
+def seen(plan: str, **per_second: float) -> NetworkSnapshot:
     """A second of counters that grow as told: {"nic.rp0/feedback_received": 100}."""
     data = RunData("demo")
     data.resolved = Plan.load(plan).check(Registry.load())
@@ -57,10 +57,10 @@ def seen(plan: str, **per_second: float) -> Seen:
     rates = [per_second.pop(f"{c.entity}/{c.quantity}", 0) for c in columns]
     assert not per_second, "no such column"
     data.add(times, np.outer(times // 10**9, rates).astype(np.int64) // 1000)
-    return Seen(data, int(times[-1]))
+    return NetworkSnapshot(data, int(times[-1]))
 
 
-def told(found: Seen, what: str) -> dict[str, float]:
+def told(found: NetworkSnapshot, what: str) -> dict[str, float]:
     """Link direction -> messages per second, of those that have any."""
     every = {
         way.entity: getattr(found.link_state(way), what) for way in found.data.plan.directions()

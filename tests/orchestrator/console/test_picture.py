@@ -11,10 +11,10 @@ import pytest
 from textual.pilot import Pilot
 
 from orchestrator.console.app import Console
-from orchestrator.console.sources import FolderSource
+from orchestrator.console.run_sources import FolderSource
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run as carry_out
+from orchestrator.run.execute_run import run as carry_out
 from tests.orchestrator.console import test_screens
 
 DOCS = Path(__file__).parents[3] / "docs"

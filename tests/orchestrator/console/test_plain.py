@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.cli import summary
-from orchestrator.console import folders, sources
+from orchestrator.cli import run_summary
+from orchestrator.console import run_catalog, run_sources
 from orchestrator.console.app import Console
-from orchestrator.console.keys import VIEWS
-from orchestrator.console.views.overview import reasons
-from orchestrator.live import protocol
+from orchestrator.console.key_bindings import VIEWS
+from orchestrator.console.views.overview_view import reasons
+from orchestrator.live import feed_messages
 from orchestrator.recording import FrameSeen
 from tests.orchestrator.console.made import PLAN, Catalog, MadeSource, data
-from tests.orchestrator.console.test_actions import console, drive
+from tests.orchestrator.console.test_key_actions import console, drive
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 RESULT: dict[str, Any] = {
@@ -80,15 +80,15 @@ async def walk(pilot: Any, app: Console) -> None:
 
 @pytest.mark.usefixtures("alone")
 def test_a_tampered_folder_steers_no_screen(tampered: Path) -> None:
-    source = sources.FolderSource(tampered)
-    assert [steers(entry.name + entry.text) for entry in folders.entries(tampered.parents[1])] == [
+    source = run_sources.FolderSource(tampered)
+    assert [steers(entry.name + entry.text) for entry in run_catalog.entries(tampered.parents[1])] == [
         False
     ]
     drive(console(source, base=tampered.parents[1]), walk, (120, 40))
 
 
 def test_stalls_are_told_below_the_verdict(tampered: Path) -> None:
-    found = sources.FolderSource(tampered).data
+    found = run_sources.FolderSource(tampered).data
     (line,) = [line for line in reasons(found).splitlines() if line.startswith("  stalls")]
     assert line.startswith("  stalls 3 above 50 µs; 1 of them delayed control loops (at ")
     assert not steers(line)
@@ -103,13 +103,13 @@ def test_what_a_live_run_says_steers_no_screen() -> None:
     state = source.data.state
     assert state is not None
     worse = state.model_copy(update={"reason": f"owned {EVIL}", "detail": EVIL, "stage": "failed"})
-    sources.take_in(source.data, worse)
-    sources.take_in(source.data, protocol.Said(number=1, level="error", text=EVIL))
+    run_sources.take_in(source.data, worse)
+    run_sources.take_in(source.data, feed_messages.LogLine(number=1, level="error", text=EVIL))
     drive(console(source), walk, (120, 40))
 
 
 def test_a_summary_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    summary.show_result(RESULT, Path(f"/runs/{EVIL}"))
+    run_summary.show_result(RESULT, Path(f"/runs/{EVIL}"))
     told = capsys.readouterr().out
     assert not steers(told)
     assert told.count("owned") >= 9

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from textual.widgets import Static
 
-from orchestrator.console import sources
+from orchestrator.console import run_sources
 from orchestrator.console.app import Console
-from orchestrator.console.site import Site
-from orchestrator.console.sources import LiveSource
-from orchestrator.console.views.runs import Runs
-from orchestrator.live import places
-from orchestrator.live.feed import Feed
-from orchestrator.live.rows import KeptRows
-from orchestrator.live.session import Session
-from orchestrator.testbed import keys
-from orchestrator.testbed.controller import client
-from orchestrator.testbed.controller.live import KeyedFeed
-from orchestrator.testbed.controller.protocol import State, Status
-from orchestrator.testbed.wire.server import Desk, Handler, Server
+from orchestrator.console.controller_session import ControllerSession
+from orchestrator.console.run_sources import LiveSource
+from orchestrator.console.views.runs_view import Runs
+from orchestrator.live import session_registry
+from orchestrator.live.feed_server import FeedServer
+from orchestrator.live.sample_rows import AccumulatedRows
+from orchestrator.live.live_session import Session
+from orchestrator.testbed import curve_keys
+from orchestrator.testbed.controller import controller_client
+from orchestrator.testbed.controller.live_feed import KeyedFeed
+from orchestrator.testbed.controller.controller_messages import State, Status
+from orchestrator.testbed.wire.rpc_server import Handler, RequestDispatcher, RpcServer
 from tests.orchestrator.console.made import STEP, data
 
 WITHIN_S = 60.0
@@ -33,7 +33,7 @@ WITHIN_S = 60.0
 def rows(session: Session, count: int) -> None:
     """So many further rows."""
     kept = session.rows
-    assert isinstance(kept, KeptRows)
+    assert isinstance(kept, AccumulatedRows)
     numbers = np.arange(kept.count(), kept.count() + count)
     kept.add(numbers * STEP, np.repeat(numbers[:, None], len(session.columns), axis=1))
 
@@ -54,15 +54,15 @@ class Ways:
         self._server, self._user = base / "server", base / "user"
         self._address = "tcp://127.0.0.1:*"
         for folder in (self._server, self._user):
-            keys.make(folder, folder.name)
-        keys.authorise(self._server, str(self._user / keys.PUBLIC))
-        keys.authorise(self._user, str(self._server / keys.PUBLIC), kind=keys.KNOWN)
+            curve_keys.make(folder, folder.name)
+        curve_keys.authorise(self._server, str(self._user / curve_keys.PUBLIC))
+        curve_keys.authorise(self._user, str(self._server / curve_keys.PUBLIC), kind=curve_keys.KNOWN)
 
-    def private(self, session: Session) -> Feed:
+    def private(self, session: Session) -> FeedServer:
         """A socket in the user's private folder."""
-        return Feed(session, places.address_in(places.folder() or Path(), session.run) or "")
+        return FeedServer(session, session_registry.address_in(session_registry.sessions_folder() or Path(), session.run) or "")
 
-    def keyed(self, session: Session) -> Feed:
+    def keyed(self, session: Session) -> FeedServer:
         """A port, at first any, that lets in those whose keys are authorised."""
         feed = KeyedFeed(session, self._address, self._server, lambda name, why: None)
         self._address = feed.address
@@ -70,7 +70,7 @@ class Ways:
 
     def prepare(self, socket: Any) -> None:
         """What the console's socket is given."""
-        client.preparing(self._user, None)(socket)
+        controller_client.curve_setup(self._user, None)(socket)
 
 
 @pytest.mark.usefixtures("catalog")
@@ -78,11 +78,11 @@ class Ways:
 def test_a_lost_connection_is_said_and_taken_up_again(
     keyed: bool, alone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "STALE_S", 1.5)
+    monkeypatch.setattr(run_sources, "STALE_S", 1.5)
     made = data()
     assert made.resolved is not None
     session = Session(made.resolved, "simulated")
-    session.begin(made.columns, KeptRows(1000, len(made.columns)), ("set", "act", "halt"))
+    session.begin(made.columns, AccumulatedRows(1000, len(made.columns)), ("set", "act", "halt"))
     ways = Ways(alone)
     serve = ways.keyed if keyed else ways.private
     rows(session, 50)
@@ -119,20 +119,20 @@ def test_a_lost_connection_is_said_and_taken_up_again(
 def test_a_controller_that_falls_silent_is_said_and_heard_again(
     alone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(controller_client, "PATIENCE_S", 1.0)
     Ways(alone)
-    pair = keys.own(alone / "server")
+    pair = curve_keys.own(alone / "server")
     answer = State(name="lab", machines=[], runs=["r1"]).model_dump()
-    desk = Desk({"status": Handler(Status, lambda peer, request, body: (answer, None), reads=True)})
+    desk = RequestDispatcher({"status": Handler(Status, lambda peer, request, body: (answer, None), reads=True)})
     told: list[str] = []
 
-    def server(endpoint: str) -> Server:
-        return Server(endpoint, pair, alone / "server", desk, told.append)
+    def server(endpoint: str) -> RpcServer:
+        return RpcServer(endpoint, pair, alone / "server", desk, told.append)
 
     async def script(app: Console) -> None:
         first = server("tcp://127.0.0.1:*")
         first.start()
-        site = app.site = Site(first.endpoint, alone / "user", None)
+        site = app.site = ControllerSession(first.endpoint, alone / "user", None)
         site.start()
         try:
             await until(app, lambda: site.state.runs == ["r1"], "what it says")

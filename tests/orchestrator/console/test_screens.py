@@ -19,8 +19,8 @@ import pytest
 from textual.pilot import Pilot
 
 from orchestrator.console.app import Console
-from orchestrator.console.keys import VIEWS
-from orchestrator.console.sources import Source
+from orchestrator.console.key_bindings import VIEWS
+from orchestrator.console.run_sources import Source
 from tests.orchestrator.console.made import MS, MadeSource, data
 
 STORED = Path(__file__).parent / "screens"

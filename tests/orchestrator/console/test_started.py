@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.console import actions
+from orchestrator.console import key_actions
 from orchestrator.console.app import Console
-from orchestrator.console.starting import Draft
+from orchestrator.console.run_launcher import Draft
 from tests.orchestrator.console.made import MadeSource, data, resolved
-from tests.orchestrator.console.test_actions import console, drive
+from tests.orchestrator.console.test_key_actions import console, drive
 
 pytestmark = pytest.mark.usefixtures("catalog", "alone", "listed")
 
@@ -60,7 +60,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Made]:
         found.append(Made(*arguments))
         return found[-1]
 
-    monkeypatch.setattr(actions, "Started", start)
+    monkeypatch.setattr(key_actions, "LocalRun", start)
     return found
 
 
@@ -144,10 +144,10 @@ def test_after_a_run_that_cannot_be_shown_another_one_may_start(
 def test_a_run_that_was_over_before_it_could_be_watched_is_shown_from_its_folder(
     started: list[Made], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from orchestrator.console import sources
+    from orchestrator.console import run_sources
 
     folder = MadeSource(data("done"))
-    monkeypatch.setattr(sources, "FolderSource", {tmp_path: folder}.__getitem__)
+    monkeypatch.setattr(run_sources, "FolderSource", {tmp_path: folder}.__getitem__)
 
     async def script(pilot: Any, app: Console) -> None:
         await press_r(pilot, app)

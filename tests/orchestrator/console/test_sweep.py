@@ -13,22 +13,22 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from orchestrator.cli.console import sweep_here
-from orchestrator.console import folders, swept_map
+from orchestrator.console import run_catalog, sweep_map
 from orchestrator.console.app import Console
-from orchestrator.console.swept_curve import drawn_curve
-from orchestrator.console.swept_data import SweepData, take_in
-from orchestrator.console.swept_map import Look, drawn_map
-from orchestrator.console.swept_sources import JournalSource, SweepFolder
-from orchestrator.console.table import Table
-from orchestrator.console.views.runs import Runs
-from orchestrator.console.views.sweep import Sweep
+from orchestrator.console.sweep_curve import drawn_curve
+from orchestrator.console.sweep_data import SweepData, take_in
+from orchestrator.console.sweep_map import drawn_map, Look
+from orchestrator.console.sweep_sources import JournalSource, SweepFolder
+from orchestrator.console.text_table import Table
+from orchestrator.console.views.runs_view import Runs
+from orchestrator.console.views.sweep_view import Sweep
 from orchestrator.errors import BadInput
-from orchestrator.live import places
-from orchestrator.points.store import Store
-from orchestrator.points.sweep import Sweep as Planned
-from orchestrator.points.sweep import Wishes
-from orchestrator.points.sweeping import Running, keep
-from orchestrator.points.through import processes
+from orchestrator.live import session_registry
+from orchestrator.batch.result_store import Store
+from orchestrator.batch.sweep_design import Sweep as Planned
+from orchestrator.batch.sweep_design import SweepOptions
+from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
+from orchestrator.batch.stream_executor import process_executor
 from tests.orchestrator.console.made_sweep import (
     DELAYS,
     SD,
@@ -41,10 +41,10 @@ from tests.orchestrator.console.made_sweep import (
     point,
     sampled,
 )
-from tests.orchestrator.console.test_actions import Clock, drive
+from tests.orchestrator.console.test_key_actions import Clock, drive
 from tests.orchestrator.console.test_plain import EVIL, steers
 from tests.orchestrator.console.test_screens import SIZES, compare, run
-from tests.orchestrator.points.made import FULL, random_flow
+from tests.orchestrator.batch.made import FULL, random_flow
 
 MADE: dict[str, Callable[[], SweepData]] = {
     "map": over_two,
@@ -112,15 +112,15 @@ def test_a_cell_has_the_mean_of_its_seeds_and_its_side_of_the_edge() -> None:
     assert "11 KB  " in row[1e-5]
     assert "31 KB ▲" in row[1e-4]
     assert "16.67 KB ?" in row[1e-3]
-    assert swept_map.WAITS in row[3.162e-5]
-    assert swept_map.ABOVE not in row[1e-5]
+    assert sweep_map.WAITS in row[3.162e-5]
+    assert sweep_map.ABOVE not in row[1e-5]
 
 
 def test_a_refused_place_is_crossed_and_told() -> None:
     drawn = lines(over_two(), Look())
     top = next(line for line in drawn if line.lstrip().startswith("1 ms"))
-    assert top.rstrip().endswith(swept_map.REFUSED)
-    assert sum(swept_map.REFUSED in line for line in drawn) == 2  # and the legend
+    assert top.rstrip().endswith(sweep_map.REFUSED)
+    assert sum(sweep_map.REFUSED in line for line in drawn) == 2  # and the legend
 
 
 @on_screen
@@ -212,15 +212,15 @@ def test_a_sweep_whose_process_is_gone_says_so(
     source = JournalSource(journal)
     source.poll()
     assert source.data.state == "running"
-    monkeypatch.setattr(places, "alive", lambda process: process != os.getpid())
+    monkeypatch.setattr(session_registry, "process_exists", lambda process: process != os.getpid())
     source.poll()
     assert source.data.state == "lost"
     source.close()
 
 
 @on_screen
-def test_enter_opens_a_sweep_that_goes_on(journal: Path, listed: list[folders.Entry]) -> None:
-    listed[:] = folders._sweeping()
+def test_enter_opens_a_sweep_that_goes_on(journal: Path, listed: list[run_catalog.Entry]) -> None:
+    listed[:] = run_catalog._sweeping()
     assert listed[0].state == "● sweeping"
 
     async def script(pilot: Any, app: Console) -> None:
@@ -242,10 +242,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a sweep with a place that makes no plan."""
     out = tmp_path_factory.mktemp("runs")
     over = ["traffic.gen.rate=100Mb/s,400Mb/s,2Gb/s", "nodes.switch.buffer=10KB,50KB"]
-    sweep = Planned.of(random_flow(expect=[FULL | {"min": 0.3}]), Wishes(over, "3"))
-    running = Running(sweep, Store(out / ".points"), 1)
-    assert running.run(processes(1))
-    return keep(running, out)[1]
+    sweep = Planned.of(random_flow(expect=[FULL | {"min": 0.3}]), SweepOptions(over, "3"))
+    running = SweepRun(sweep, Store(out / ".points"), 1)
+    assert running.run(process_executor(1))
+    return write_sweep_folder(running, out)[1]
 
 
 def test_a_finished_sweep_shows_what_its_tables_hold(finished: Path) -> None:
@@ -269,9 +269,9 @@ def test_a_finished_sweep_shows_what_its_tables_hold(finished: Path) -> None:
 
 @on_screen
 def test_a_finished_sweep_is_listed_and_opened_by_its_folder(
-    finished: Path, listed: list[folders.Entry]
+    finished: Path, listed: list[run_catalog.Entry]
 ) -> None:
-    listed[:] = folders._finished(finished.parent.parent)
+    listed[:] = run_catalog._finished(finished.parent.parent)
     assert [(entry.kind, entry.state) for entry in listed] == [("swept", "sweep")]
 
     async def script(pilot: Any, app: Console) -> None:
@@ -298,9 +298,9 @@ def test_a_damaged_sweep_ends_in_a_sentence(name: str, finished: Path, tmp_path:
 def test_words_of_others_steer_no_terminal() -> None:
     axis = {"key": EVIL, "spacing": "list", "unit": "", "words": True}
     other = axis | {"values": ["a"], "ends": None}
-    from orchestrator.console.swept_data import begun
+    from orchestrator.console.sweep_data import new_sweep
 
-    data = begun(head([axis | {"values": [EVIL, "b"], "ends": None}, other]) | {"plan": EVIL})
+    data = new_sweep(head([axis | {"values": [EVIL, "b"], "ends": None}, other]) | {"plan": EVIL})
     take_in(data, {"columns": [[EVIL, EVIL]]})
     take_in(data, {"at": 0, "of": [EVIL, "a"], "seed": 1, "verdict": EVIL, "n": [1.0]})
     take_in(data, {"at": 1, "of": ["b", "a"], "why": EVIL})

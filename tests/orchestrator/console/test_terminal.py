@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.live.places import alive
+from orchestrator.live.session_registry import process_exists
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
@@ -173,9 +173,9 @@ def test_the_console_ends_with_its_terminal(terminal: Terminal) -> None:
     process = int(terminal.tmux("list-panes", "-F", "#{pane_pid}"))
     terminal.close()
     end = time.monotonic() + PATIENCE_S
-    while alive(process) and time.monotonic() < end:
+    while process_exists(process) and time.monotonic() < end:
         time.sleep(0.1)
-    assert not alive(process)
+    assert not process_exists(process)
 
 
 def terminal_is_open(terminal: Terminal) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import orchestrator.engine
 from orchestrator.assembly import Assembly, assemble
-from orchestrator.engine.frames.blank import blank, blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors, reset_descriptor
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.records import DATA, FRAME, NONE
 from orchestrator.plan import Plan
@@ -25,23 +25,23 @@ NEUTRAL = {"next", "port", "inner", "held", "unit", "original", "side", "behind"
 
 
 def test_a_blank_frame_has_no_field_of_the_one_before() -> None:
-    frame = blank_frames(1)[0]
+    frame = empty_descriptors(1)[0]
     for name in FRAME.names or ():
         frame[name] = USED
-    blank(frame, DATA, 1500, 5, 3, 7, 9)
+    reset_descriptor(frame, DATA, 1500, 5, 3, 7, 9)
     given = {"kind": DATA, "length": 1500, "priority": 5, "flow": 3, "source": 7, "destination": 9}
     for name in FRAME.names or ():
         assert frame[name] == given.get(name, NONE if name in NEUTRAL else 0), name
 
 
 def test_frames_that_nobody_has_made_yet_are_of_no_kind_and_no_flow() -> None:
-    frames = blank_frames(3)
+    frames = empty_descriptors(3)
     nobody = NEUTRAL | {"kind", "flow", "source", "destination"}
     for name in FRAME.names or ():
         assert frames[name].tolist() == [NONE if name in nobody else 0] * 3, name
     frames[1].length = USED  # each by itself
     assert frames.length.tolist() == [0, USED, 0]
-    assert not blank_frames(0).size
+    assert not empty_descriptors(0).size
 
 
 def test_no_other_place_of_the_engine_says_what_a_frame_is() -> None:

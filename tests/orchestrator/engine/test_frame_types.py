@@ -13,13 +13,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.algorithm import congestion_point
-from orchestrator.engine.frames import codec, known
-from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.codec import sampled_length
-from orchestrator.engine.frames.core import CORE
-from orchestrator.engine.frames.field import NUMBER, ONES, WRITTEN, Field, mac, number
-from orchestrator.engine.frames.field import READ as IS_READ
-from orchestrator.engine.frames.frametype import FrameType, says, table, tells
+from orchestrator.engine.frames import frame_codec, type_registry
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.frame_codec import sampled_length
+from orchestrator.engine.frames.core_frame_types import CORE
+from orchestrator.engine.frames.frame_field import Field, FILL_FF, mac, NUMBER, number, WRITTEN
+from orchestrator.engine.frames.frame_field import READ as IS_READ
+from orchestrator.engine.frames.frame_type import FrameType, match_octets, table, write_octets
 from orchestrator.engine.records import CE, CNM, DATA, FRAME, RETURNED, record
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point
@@ -78,7 +78,7 @@ def test_what_a_type_says_is_said_again_from_its_octets(
 ) -> None:
     """Whatever is in a descriptor: its octets' descriptor has the same octets, and is the same."""
     kind = BY_NAME[name]
-    frame = blank_frames(1)[0]
+    frame = empty_descriptors(1)[0]
     for field, word in zip(FRAME.names, words, strict=True):
         frame[field] = word
     frame.kind, frame.length, frame.priority, frame.flow = kind.kind, length, priority, flow
@@ -90,13 +90,13 @@ def test_what_a_type_says_is_said_again_from_its_octets(
     if kind.kind == DATA:
         assume(frame.mark & CE != CE or frame.destination != frame.flow)
     first, again = np.zeros(128, np.uint8), np.zeros(128, np.uint8)
-    size = codec.encode(TABLE, frame, first)
+    size = frame_codec.encode(TABLE, frame, first)
     assert size == min(kind.known, sampled_length(frame.mark) if kind.sample else kind.known)
-    canonical, back = blank_frames(2)
-    assert codec.decode(TABLE, first, length, canonical) == kind.kind
-    assert codec.encode(TABLE, canonical, again) == size
+    canonical, back = empty_descriptors(2)
+    assert frame_codec.decode(TABLE, first, length, canonical) == kind.kind
+    assert frame_codec.encode(TABLE, canonical, again) == size
     assert again.tobytes() == first.tobytes()
-    assert codec.decode(TABLE, again, length, back) == kind.kind
+    assert frame_codec.decode(TABLE, again, length, back) == kind.kind
     assert fields(back) == fields(canonical)
 
 
@@ -108,7 +108,7 @@ def extremes(part: Field) -> tuple[int, int]:
     )
     if bits == 64:
         first, last = -(2**63), 2**63 - 1
-    if part.flags & ONES:
+    if part.flags & FILL_FF:
         last -= 1  # all ones stand for NONE
     least, most = ((wire - part.plus) * part.unit for wire in (first, last))
     return least, most
@@ -124,13 +124,13 @@ def test_no_field_is_left_out_or_cut(name: str) -> None:
         if part.name == needed or [each.name for each in both].count(part.name) > 1:
             continue
         for value in extremes(part):
-            frame, back = blank_frames(2)
+            frame, back = empty_descriptors(2)
             frame.kind, frame.length, frame.flow, frame.mark = kind.kind, 1500, 5, 1500
             frame.source, frame.destination, frame.inner = 7, 5 if kind.kind == RETURNED else 9, 9
             frame[part.name] = value
             octets = np.zeros(128, np.uint8)
-            assert codec.encode(TABLE, frame, octets) > 0
-            assert codec.decode(TABLE, octets, 1500, back) == kind.kind, (part.name, value)
+            assert frame_codec.encode(TABLE, frame, octets) > 0
+            assert frame_codec.decode(TABLE, octets, 1500, back) == kind.kind, (part.name, value)
             assert int(back[part.name]) == value, part.name
 
 
@@ -160,11 +160,11 @@ def test_no_two_types_have_a_kind_or_a_name_together() -> None:
             "offset at octet 21 is written over other octets",
         ),
         (
-            {"fixed": [tells(20, "0102")], "fields": [number("feedback", 21, 1)]},
+            {"fixed": [match_octets(20, "0102")], "fields": [number("feedback", 21, 1)]},
             "feedback at octet 21 is written over",
         ),
         (
-            {"fixed": [says(20, "ff")], "fields": [Field("feedback", 20, 1, bits=4)]},
+            {"fixed": [write_octets(20, "ff")], "fields": [Field("feedback", 20, 1, bits=4)]},
             "feedback at octet 20 is written over",
         ),
         (
@@ -184,14 +184,14 @@ def test_a_layout_that_cannot_be_or_does_not_come_back_is_refused(
 
 def plugin_problems(monkeypatch: pytest.MonkeyPatch, *types: FrameType) -> list[str]:
     """What the registry says of a plugin that brings some types; they are forgotten again."""
-    monkeypatch.setattr(known, "_known", dict(known._known))
-    before = known.type_table().copy()
+    monkeypatch.setattr(type_registry, "_registered", dict(type_registry._registered))
+    before = type_registry.type_table().copy()
     plugin = entry_point(monkeypatch, "mine", tailback_frame_types=lambda: types)
     registry = Registry([plugin])
     try:
         assert registry.frame_types
     finally:
-        known.type_table()[:] = before
+        type_registry.type_table()[:] = before
     return registry.problems
 
 

@@ -15,10 +15,10 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import wrpcap
 
 from orchestrator.engine.frames import FOREIGN, decode, encode, type_table
-from orchestrator.engine.frames import layout as at
-from orchestrator.engine.frames.addresses import GROUP, index_of_mac, ip_text, mac_of, mac_text
-from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.codec import sampled_length
+from orchestrator.engine.frames import frame_layout as at
+from orchestrator.engine.frames.address_index import GROUP, index_of_mac, ip_text, mac_of, mac_text
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.frame_codec import sampled_length
 from orchestrator.engine.records import CNM, DATA, FRAME, NONE, PAUSE
 
 CNM_BY_HAND = """
@@ -60,7 +60,7 @@ USED = dict.fromkeys(FRAME.names, 99)
 
 def descriptor(**fields: int) -> np.record:
     """A frame descriptor."""
-    frame = blank_frames(1)
+    frame = empty_descriptors(1)
     for name, value in fields.items():
         frame[name] = value
     return frame[0]

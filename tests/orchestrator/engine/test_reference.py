@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.world import COLUMNS, FIELDS, World
+from orchestrator.engine.node.world_arrays import COLUMNS, FIELDS, World
 
 EXTENTS = 3, 4, 5
 """Of axes: unlike each other, so that an exchanged one shows."""

@@ -8,19 +8,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.engine.frames import wide
+from orchestrator.engine.frames import unaligned
 from orchestrator.engine.jit import compiled
 
 
 @compiled
 def everything(octets, at, found):  # type: ignore[no-untyped-def]
-    found[0] = wide.big16(octets, at)
-    found[1] = wide.big32(octets, at)
-    found[2] = wide.big64(octets, at)
-    found[3] = wide.little16(octets, at)
-    found[4] = wide.little32(octets, at)
-    found[5] = wide.native16(octets, at)
-    found[6] = wide.native64(octets, at)
+    found[0] = unaligned.big16(octets, at)
+    found[1] = unaligned.big32(octets, at)
+    found[2] = unaligned.big64(octets, at)
+    found[3] = unaligned.little16(octets, at)
+    found[4] = unaligned.little32(octets, at)
+    found[5] = unaligned.native16(octets, at)
+    found[6] = unaligned.native64(octets, at)
 
 
 @given(st.binary(min_size=8, max_size=40), st.data())
@@ -35,7 +35,7 @@ def test_loads(text, data) -> None:  # type: ignore[no-untyped-def]
 
 @compiled
 def compared(octets, at, words, place, masks, which):  # type: ignore[no-untyped-def]
-    return wide.unlike(octets, at, words, place, masks, which)
+    return unaligned.unlike(octets, at, words, place, masks, which)
 
 
 @given(

@@ -9,14 +9,14 @@ from types import ModuleType
 
 import pytest
 
-from orchestrator.engine import kept
+from orchestrator.engine import cache_paths
 
 
 def written(folder: Path, name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """A module of this text in a test's folder, imported by a name that no other test's has."""
     file = folder / f"{name}_of_{folder.name}.py"
     file.write_text(text)
-    monkeypatch.setenv(kept.VARIABLE, str(folder / "cache"))
+    monkeypatch.setenv(cache_paths.VARIABLE, str(folder / "cache"))
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None
     assert spec.loader is not None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import pytest
 from pydantic import Field, model_validator
 
-from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, Size
 
 
 class CpParams(Params):

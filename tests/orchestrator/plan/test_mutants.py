@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.plan.misses import fitting
-from orchestrator.plan.mutating import mutated
+from orchestrator.plan.mutant_match import matching_expectations
+from orchestrator.plan.apply_mutant import mutated
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import line_of_three
 
@@ -126,15 +126,15 @@ def test_two_expectations_have_no_name_in_common() -> None:
     ],
 )
 def test_how_expectations_are_named(text: str, places: list[int]) -> None:
-    assert fitting(plan(), text) == places
+    assert matching_expectations(plan(), text) == places
 
 
 def test_a_ratio_is_named_by_both_or_by_the_first() -> None:
     ratio = {"metric": "throughput_bps", "of": "gen", "relative_to": "traffic", "min": 0.5}
     made = plan(expect=[ratio])
-    assert fitting(made, "throughput_bps of gen / traffic in run") == [0]
-    assert fitting(made, "throughput_bps of gen") == [0]
-    assert fitting(made, "throughput_bps of traffic") == []
+    assert matching_expectations(made, "throughput_bps of gen / traffic in run") == [0]
+    assert matching_expectations(made, "throughput_bps of gen") == [0]
+    assert matching_expectations(made, "throughput_bps of traffic") == []
 
 
 BELOW = """

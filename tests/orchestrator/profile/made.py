@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator import __version__
-from orchestrator.profile.evidence import EVIDENCE
+from orchestrator.profile.provenance import EVIDENCE
 from orchestrator.profile.quantiles import SHARES
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from orchestrator import __version__
 from orchestrator.errors import BadInput, TailbackError
 from orchestrator.profile import Profile, read_profile
-from orchestrator.profile.evidence import EVIDENCE, evidence_of, keys
-from orchestrator.profile.places import newest, place_for, text_of, write
+from orchestrator.profile.provenance import EVIDENCE, evidence_of, keys
+from orchestrator.profile.profile_store import newest, profile_file, text_of, write
 from orchestrator.profile.quantiles import SHARES, mean, quantiles
-from orchestrator.profile.reading import parse_profile, strange
+from orchestrator.profile.profile_store import parse_profile, profile_mismatches
 from tests.orchestrator.profile.made import made, stalls
 
 
@@ -151,7 +151,7 @@ def here(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_profile_of_this_machine_is_not_strange() -> None:
-    assert strange(whole(), here(), __version__) == []
+    assert profile_mismatches(whole(), here(), __version__) == []
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_a_profile_of_this_machine_is_not_strange() -> None:
     ],
 )
 def test_that_of_another_machine_is_named(changes: dict[str, Any], where: str) -> None:
-    (problem,) = strange(whole(), here(**changes), __version__)
+    (problem,) = profile_mismatches(whole(), here(**changes), __version__)
     assert problem.where == where
     assert "tailback calibrate" in str(problem)
 
 
 def test_that_of_another_version_is_named() -> None:
-    (problem,) = strange(whole(), here(), "99.0")
+    (problem,) = profile_mismatches(whole(), here(), "99.0")
     assert problem.where == "tailback"
 
 
@@ -179,9 +179,9 @@ def test_the_newest_of_a_machine_counts(tmp_path: Path, monkeypatch: pytest.Monk
     assert newest("bench") is None
     for day in (21, 23, 22):
         one = parse_profile("made", made(date=f"2026-11-{day}T12:00:00+00:00"))
-        write(one, place_for("bench", one.date))
+        write(one, profile_file("bench", one.date))
     other = parse_profile("made", made(date="2026-11-30T12:00:00+00:00"))
-    write(other, place_for("bench-2", other.date))
+    write(other, profile_file("bench-2", other.date))
     found = newest("bench")
     assert found is not None
     assert found[1].date.day == 23
@@ -193,7 +193,7 @@ def test_a_name_of_a_machine_is_no_way_out_of_the_folder(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for name in ("../../x", "", "a/b", "." * 500):
-        assert place_for(name, whole().date).parent == tmp_path / "tailback" / "profiles"
+        assert profile_file(name, whole().date).parent == tmp_path / "tailback" / "profiles"
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=200))

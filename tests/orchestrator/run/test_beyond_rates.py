@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from orchestrator.recording import Column
-from orchestrator.run.invariants import HIGHEST, LONGEST, _beyond_rates, _told
+from orchestrator.run.world_invariants import _beyond_rates, _first_violation, HIGHEST, LONGEST
 
 HOUR_PS = 3600 * 10**12
 
@@ -59,7 +59,7 @@ def test_the_last_octet_that_a_rate_allows(rate: int, at_ps: int) -> None:
 def test_an_invariant_that_holds_but_in_one_sample_is_told() -> None:
     recording: Any = SimpleNamespace(times_ps=np.array([0, 10**12, 2 * 10**12], np.int64))
     values = [np.array([5, 9, 9]), np.array([5, 4, 10])]
-    (one,) = _told(HIGHEST, values, "switch.sink", recording)
+    (one,) = _first_violation(HIGHEST, values, "switch.sink", recording)
     assert one.startswith("switch.sink at 2 s: most octets of a buffer")
     assert one.endswith("(bytes_max 9, bytes 10)")
-    assert _told(HIGHEST, [values[0][:2], values[1][:2]], "switch.sink", recording) == []
+    assert _first_violation(HIGHEST, [values[0][:2], values[1][:2]], "switch.sink", recording) == []

@@ -9,21 +9,21 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
-from orchestrator.run import conservation
-from orchestrator.run.execute import run
+from orchestrator.run import buffer_conservation
+from orchestrator.run.execute_run import run
 from orchestrator.targets.simulated import Simulated
 from tests.orchestrator.worlds import line_of_three, recorded
 
 
 def test_a_sound_run_adds_up_at_every_sample() -> None:
-    assert conservation.broken(recorded(line_of_three())) == []
+    assert buffer_conservation.unbalanced_buffers(recorded(line_of_three())) == []
 
 
 def test_a_frame_that_is_not_counted_is_named_with_its_place_and_time() -> None:
     recording = recorded(line_of_three())
     row = len(recording.times_ps) // 2
     recording.column("switch.sink", "frames_out")[row:] -= 1
-    (sentence,) = conservation.broken(recording)
+    (sentence,) = buffer_conservation.unbalanced_buffers(recording)
     assert sentence.startswith(f"switch.sink: at {recording.times_ps[row] / 1e12:g} s")
 
 
@@ -35,16 +35,16 @@ def full() -> Recording:
     return recorded(table)
 
 
-@pytest.mark.parametrize("quantity", conservation.COUNTS)
+@pytest.mark.parametrize("quantity", buffer_conservation.COUNTS)
 @pytest.mark.parametrize("off", [-1, 1])
 def test_each_of_the_counts_is_weighed_and_told(full: Recording, quantity: str, off: int) -> None:
-    assert conservation.broken(full) == []
+    assert buffer_conservation.unbalanced_buffers(full) == []
     recording = replace(full, values=full.values.copy())
-    counts = {name: recording.column("switch.sink", name) for name in conservation.COUNTS}
+    counts = {name: recording.column("switch.sink", name) for name in buffer_conservation.COUNTS}
     assert min(column[-1] for column in counts.values()) > 1
     counts[quantity][-1] += off
-    came, left, dropped, queued = (counts[name][-1] for name in conservation.COUNTS)
-    assert conservation.broken(recording) == [
+    came, left, dropped, queued = (counts[name][-1] for name in buffer_conservation.COUNTS)
+    assert buffer_conservation.unbalanced_buffers(recording) == [
         f"switch.sink: at 0.002 s {came} frames had come, {left} left, {dropped} dropped, "
         f"trimmed or moved, and {queued} are there"
     ]
@@ -54,9 +54,9 @@ def test_an_entity_that_lacks_one_of_the_counts_is_passed_over(full: Recording) 
     lone = [replace(c, entity="lone") for c in full.columns if c.quantity == "frames_in"][:1]
     counts = np.concatenate([np.full((len(full.values), 1), 7), full.values], axis=1)
     more = replace(full, columns=[*lone, *full.columns], values=counts)
-    assert conservation.broken(more) == []
+    assert buffer_conservation.unbalanced_buffers(more) == []
     more.column("switch.sink", "frames_in")[-1] += 1
-    assert [sentence.partition(":")[0] for sentence in conservation.broken(more)] == ["switch.sink"]
+    assert [sentence.partition(":")[0] for sentence in buffer_conservation.unbalanced_buffers(more)] == ["switch.sink"]
 
 
 def test_such_a_run_is_invalid(monkeypatch: pytest.MonkeyPatch) -> None:

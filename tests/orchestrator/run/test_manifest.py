@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from orchestrator import __version__
-from orchestrator.run import machine, manifest
+from orchestrator.run import machine_info, manifest
 
 
 @pytest.fixture
@@ -31,21 +31,21 @@ def checkout(tmp_path):
 
 def test_it_says_what_was_run_with_what():
     begun = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
-    found = manifest.build("quickstart", "simulated", 7, "simulated", started=begun)
+    found = manifest.build_manifest("quickstart", "simulated", 7, "simulated", started=begun)
     assert found["tailback"] == __version__
     assert found["started"] == "2026-01-02T03:04:05+00:00"
     assert (found["plan"], found["target"], found["seed"]) == ("quickstart", "simulated", 7)
     assert found["libraries"]["numba"]
-    assert found["machine"]["cores"] == machine.cores()
+    assert found["machine"]["cores"] == machine_info.cores()
     assert "offloads" in found["absent"]
     assert json.loads(json.dumps(found)) == found
 
 
 def test_what_cannot_be_read_is_listed_as_absent(monkeypatch):
-    monkeypatch.setattr(machine, "read_text", lambda path: None)
-    monkeypatch.setattr(machine.platform, "processor", lambda: "")
+    monkeypatch.setattr(machine_info, "read_text", lambda path: None)
+    monkeypatch.setattr(machine_info.platform, "processor", lambda: "")
     monkeypatch.setattr(manifest, "LIBRARIES", ("no-such-library",))
-    found = manifest.build("p", "simulated", 1, "simulated")
+    found = manifest.build_manifest("p", "simulated", 1, "simulated")
     assert found["machine"]["memory_bytes"] is None
     assert {
         "machine.processor",
@@ -77,9 +77,9 @@ def test_without_git_there_is_no_state(monkeypatch, tmp_path):
 
 def test_a_hypervisor_is_known_by_its_maker_or_its_flag(monkeypatch):
     files = {"/proc/cpuinfo": "flags\t\t: fpu hypervisor avx\n"}
-    monkeypatch.setattr(machine, "read_text", files.get)
-    assert machine.hypervisor() == "unnamed"
+    monkeypatch.setattr(machine_info, "read_text", files.get)
+    assert machine_info.hypervisor() == "unnamed"
     files["/sys/class/dmi/id/sys_vendor"] = "QEMU"
-    assert machine.hypervisor() == "QEMU"
+    assert machine_info.hypervisor() == "QEMU"
     files.clear()
-    assert machine.hypervisor() is None
+    assert machine_info.hypervisor() is None

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import line_of_three
 
 NODES = {"nic": {"kind": "nic"}, "switch": {"kind": "switch"}, "sink": {"kind": "nic"}}
@@ -19,7 +19,7 @@ TOUCH = {"node": "nic", "command": ["touch", "here"]}
 
 @pytest.mark.parametrize(
     "programs",
-    [{"one": TOUCH}, {"one": TOUCH, "two": {"node": "sink", "command": ["sh", "-c", "id"]}}],
+    [{"algorithm_named": TOUCH}, {"algorithm_named": TOUCH, "two": {"node": "sink", "command": ["sh", "-c", "id"]}}],
 )
 @pytest.mark.parametrize("target", ["software", "simulated"])
 def test_a_plan_with_programs_is_refused(tmp_path: Path, programs, target):

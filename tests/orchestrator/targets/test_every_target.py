@@ -13,13 +13,13 @@ import pytest
 
 from orchestrator.algorithm import congestion_point
 from orchestrator.capability import Capability
-from orchestrator.engine.frames.field import number
-from orchestrator.engine.frames.frametype import FrameType
+from orchestrator.engine.frames.frame_field import number
+from orchestrator.engine.frames.frame_type import FrameType
 from orchestrator.engine.records import record
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import Empty, Table, line_of_three
 

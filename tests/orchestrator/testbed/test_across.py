@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
-from orchestrator.targets.software.launch import run_job
-from orchestrator.targets.software.probe import probe
+from orchestrator.run.execute_run import run
+from orchestrator.targets.software.worker_process import run_job
+from orchestrator.targets.software.namespace_probe import probe
 from tests.trials import plans
 from tests.trials.scenarios import AHEAD_S
 from traces.compare import compare
-from traces.runs import load
+from traces.run_reader import load
 
 SCENARIOS = "tests.trials.scenarios:"
 

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import interpreter
+from orchestrator import python_command
 from orchestrator.errors import BadInput, Refused
-from orchestrator.targets.software import launch
-from orchestrator.targets.software.denial import refusal
+from orchestrator.targets.software import worker_process
+from orchestrator.targets.software.kernel_refusals import refusal
 from orchestrator.targets.software.isolation import Denied
-from orchestrator.targets.software.neighbours import neighbours
-from orchestrator.targets.software.probe import probe
-from orchestrator.testbed import keys
-from orchestrator.testbed.lab.lab import MACHINES, Lab
+from orchestrator.targets.software.concurrent_runs import concurrent_runs
+from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.testbed import curve_keys
+from orchestrator.testbed.lab.local_testbed import Lab, MACHINES
 from tests.orchestrator.targets.software.processes import (
     MARK,
     NOBODY,
@@ -50,7 +50,7 @@ def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 
 def tailback(*words: object) -> list[str]:
-    return interpreter.module("orchestrator.cli", *map(str, words))
+    return python_command.module("orchestrator.cli", *map(str, words))
 
 
 def free_address() -> str:
@@ -67,7 +67,7 @@ def lab(
     folder = tmp_path / "lab"
     process = subprocess.Popen(
         tailback("lab", "--folder", folder, "--listen", free_address(), "--cables", 2),
-        env=interpreter.environment(),
+        env=python_command.environment(),
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=(tmp_path / "err").open("wb"),
@@ -100,11 +100,11 @@ def test_what_it_prints_is_true(lab: tuple[subprocess.Popen[str], dict[str, str]
     assert [f"{n} {m['address']}" for n, m in bed["machines"].items()] == told["agents"].split(", ")
     options = told["run"].split("--controller ")[1].split()
     asked = tailback("machines", "--controller", options[0], *options[1:], "--json")
-    done = subprocess.run(asked, env=interpreter.environment(), capture_output=True, check=True)
+    done = subprocess.run(asked, env=python_command.environment(), capture_output=True, check=True)
     machines = json.loads(done.stdout)["machines"]
     assert {one["name"]: one["state"] for one in machines} == dict.fromkeys(MACHINES, "up")
     assert {tuple(one["nics"]) for one in machines} == {("eth1", "eth2")}
-    assert process.pid not in [one.process for one in neighbours()], "nothing of it takes cores"
+    assert process.pid not in [one.process for one in concurrent_runs()], "nothing of it takes cores"
     process.send_signal(signal.SIGINT)
     assert process.wait(ENDING_S) == 0
     assert not (folder / "pid").exists()
@@ -131,7 +131,7 @@ def test_a_plan_runs_across_it(
     words = lab[1]["run"].replace("quickstart", str(plan)).split()[1:]
     done = subprocess.run(
         tailback(*words, "--out", tmp_path / "runs", "--no-report", "--json"),
-        env=interpreter.environment(),
+        env=python_command.environment(),
         capture_output=True,
         text=True,
         timeout=280,
@@ -146,13 +146,13 @@ def test_without_namespaces_it_is_refused_with_the_reason(
 ) -> None:
     lack = refusal(Denied("user namespace", OSError(1, "Operation not permitted")))
 
-    def denied(self: launch.Worker) -> list[object]:
+    def denied(self: worker_process.Worker) -> list[object]:
         raise lack
 
-    monkeypatch.setattr(launch.Worker, "reports", denied)
-    monkeypatch.setattr("orchestrator.testbed.lab.ground.hold", None)
-    monkeypatch.setattr(launch.Worker, "__enter__", lambda self: self)
-    monkeypatch.setattr(launch.Worker, "__exit__", lambda self, *_: None)
+    monkeypatch.setattr(worker_process.Worker, "reports", denied)
+    monkeypatch.setattr("orchestrator.testbed.lab.lab_network.hold", None)
+    monkeypatch.setattr(worker_process.Worker, "__enter__", lambda self: self)
+    monkeypatch.setattr(worker_process.Worker, "__exit__", lambda self, *_: None)
     with pytest.raises(Refused) as error, Lab(tmp_path):
         pass
     assert error.value.who == "tailback lab"
@@ -162,7 +162,7 @@ def test_without_namespaces_it_is_refused_with_the_reason(
 
 def test_a_lab_that_is_to_go_on_needs_a_place(tmp_path: Path) -> None:
     done = subprocess.run(
-        tailback("lab", "--detach"), env=interpreter.environment(), capture_output=True, text=True
+        tailback("lab", "--detach"), env=python_command.environment(), capture_output=True, text=True
     )
     assert done.returncode == 2
     assert "--detach: needs --folder DIR" in done.stderr
@@ -172,30 +172,30 @@ def test_a_path_of_forty_characters_is_no_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    keys.make(tmp_path / "theirs", "them")
+    curve_keys.make(tmp_path / "theirs", "them")
     name = "k" * 36 + ".pub"
-    os.rename(tmp_path / "theirs" / keys.PUBLIC, name)
-    assert keys.KEY.fullmatch(name)
-    keys.make(tmp_path / "mine", "me")
-    assert keys.authorise(tmp_path / "mine", name) == "them"
-    assert keys.public_key(name) == keys.own(tmp_path / "theirs").public
+    os.rename(tmp_path / "theirs" / curve_keys.PUBLIC, name)
+    assert curve_keys.KEY.fullmatch(name)
+    curve_keys.make(tmp_path / "mine", "me")
+    assert curve_keys.authorise(tmp_path / "mine", name) == "them"
+    assert curve_keys.public_key(name) == curve_keys.own(tmp_path / "theirs").public
 
 
 @pytest.mark.root
 def test_folders_above_keys_are_trusted_once_they_were_looked_at(tmp_path: Path) -> None:
     above = tmp_path / "above"
     folder = above / "keys"
-    keys.make(folder, "me")
+    curve_keys.make(folder, "me")
     os.chown(above, NOBODY, NOBODY)
     with pytest.raises(BadInput, match="another user"):
-        keys.verify(folder)
+        curve_keys.verify(folder)
     os.chown(above, 0, 0)
-    keys.verify(folder)
+    curve_keys.verify(folder)
     os.chown(above, NOBODY, NOBODY)  # what root's folders look like from a user namespace
-    assert keys.own(folder).name == "me"
+    assert curve_keys.own(folder).name == "me"
     os.chown(folder, NOBODY, NOBODY)
     with pytest.raises(BadInput, match="another user"):
-        keys.listed(folder)
+        curve_keys.listed(folder)
 
 
 @pytest.mark.software

@@ -18,7 +18,7 @@ from orchestrator.algorithm import notification_point, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import record
 from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.params import Duration, Params, Rate, Ratio
+from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio
 
 US = 10**6
 ONE = 1 << 20

@@ -13,11 +13,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from orchestrator.algorithm import congestion_point, reaction_point
-from orchestrator.engine.frames.field import mac, number
-from orchestrator.engine.frames.frametype import FrameType, says, tells
+from orchestrator.engine.frames.frame_field import mac, number
+from orchestrator.engine.frames.frame_type import FrameType, match_octets, write_octets
 from orchestrator.engine.records import NEVER, record
 from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.params import Duration, Params, Rate, Size
+from orchestrator.plan.algorithm_params import Duration, Params, Rate, Size
 
 US = 10**6
 STATUS = 16
@@ -30,10 +30,10 @@ STATUS_FRAME = FrameType(
     least=60,
     known=48,
     fixed=[
-        tells(12, "8100"),  # VLAN tag: VLAN 1, the frame's priority
-        says(14, "0001"),
-        tells(16, "88b5"),  # IEEE 802 local experimental EtherType 1
-        tells(18, "f17e0001"),  # ours, and its version
+        match_octets(12, "8100"),  # VLAN tag: VLAN 1, the frame's priority
+        write_octets(14, "0001"),
+        match_octets(16, "88b5"),  # IEEE 802 local experimental EtherType 1
+        match_octets(18, "f17e0001"),  # ours, and its version
     ],
     fields=[
         mac("destination", 0),

@@ -12,7 +12,7 @@ import time
 from orchestrator.capability import IN_ENGINE
 from orchestrator.errors import Refused
 from orchestrator.hookspecs import hookimpl
-from orchestrator.live.session import Session
+from orchestrator.live.live_session import Session
 from orchestrator.plan import ResolvedPlan
 from orchestrator.progress import Progress, Report
 from orchestrator.recording import Recording
@@ -38,7 +38,7 @@ class Hourglass(Target):
     ) -> Recording:
         """Every grain of the plan."""
         from orchestrator.assembly import assemble, record
-        from orchestrator.engine.stepping import simulate
+        from orchestrator.engine.node_api import simulate
 
         duration = resolved.plan.duration
         assembly = assemble(resolved)

@@ -13,7 +13,7 @@ from orchestrator.algorithm import congestion_point
 from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.records import record
 from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.params import Params, Size
+from orchestrator.plan.algorithm_params import Params, Size
 
 LARGEST = 63
 """Feedback has six bits."""

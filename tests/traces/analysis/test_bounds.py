@@ -8,8 +8,8 @@ import time
 
 from tests.traces.capture import captures as make
 from traces.analysis import Settings, analyze
-from traces.analysis.notifications import MOST_POINTS
-from traces.analysis.pausing import MOST_LINKS
+from traces.analysis.cnm_statistics import MOST_POINTS
+from traces.analysis.pause_spells import MOST_LINKS
 
 CNM = bytes.fromhex("22e7 003f") + bytes(8) + bytes.fromhex("fffe 0003 a000 02544200000a 05ca")
 PAUSE = bytes.fromhex("8808 0001 ffff") + bytes(42)

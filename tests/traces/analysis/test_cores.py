@@ -15,20 +15,20 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Dot1Q, Ether
 
 from orchestrator.engine.records import CE, DATA
-from tests.traces.analysis.test_flows import batch as frames_of
-from tests.traces.analysis.test_flows import from_source, ours
+from tests.traces.analysis.test_flow_table import batch as frames_of
+from tests.traces.analysis.test_flow_table import from_source, ours
 from tests.traces.capture.captures import enhanced, interface, option, pcap, section, simple
 from tests.traces.dissect.samples import FRAMES, mutated
-from tests.traces.protocols.test_stamps import framed
-from traces.analysis import Settings, analyze, collect
-from traces.analysis.familiar import ENTRY, INDEX, TOLD
-from traces.analysis.flows import Flows
-from traces.analysis.kernel import LAST, spans
-from traces.analysis.records import POINT
-from traces.analysis.room import WORD, has_room, word_with
-from traces.analysis.stamps import Rooms
-from traces.capture import NO_TIME, CaptureStream, ahead, open_capture
-from traces.dissect.headers import ETHERNET
+from tests.traces.protocols.test_hop_stamps import framed
+from traces.analysis import analyze, collector, Settings
+from traces.analysis.flow_cache import ENTRY, INDEX, SUMMARY
+from traces.analysis.flow_table import FlowTable
+from traces.analysis.frame_accounting import LAST, time_span
+from traces.analysis.flow_records import POINT
+from traces.analysis.stamp_space import has_stamp_space, stamp_word, WORD
+from traces.analysis.stamp_statistics import StampSpaceFinder
+from traces.capture import CaptureStream, NO_TIME, open_capture, read_ahead
+from traces.dissect.header_parser import ETHERNET
 
 OWN = [ours(DATA, 90, source=7, destination=9, flow=n % 3, sequence=n) for n in range(40)]
 MARKED = [ours(DATA, 90, source=7, destination=9, flow=0, mark=CE, sequence=n) for n in range(3)]
@@ -111,7 +111,7 @@ def test_any_number_of_cores_and_any_batches_find_the_same(
     path.write_bytes(spoiled(octets, where, how))
     whole = found(path, cores=1)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(collect, "open_capture", opener(buffer, rows))
+        patched.setattr(collector, "open_capture", opener(buffer, rows))
         one, two, three = (found(path, cores=cores) for cores in (1, 2, 3))
     assert one == two == three
     assert whole["captures"] == one["captures"]
@@ -119,7 +119,7 @@ def test_any_number_of_cores_and_any_batches_find_the_same(
     assert whole["interfaces"] == one["interfaces"]
 
 
-def used(path: Path, table: Flows, forget: bool, rows: int) -> list[Any]:
+def used(path: Path, table: FlowTable, forget: bool, rows: int) -> list[Any]:
     """All that a table knows after a capture; `forget`: each frame is dissected."""
     sorts: list[Any] = []
     with CaptureStream(path, 1 << 16, rows) as stream:
@@ -127,7 +127,7 @@ def used(path: Path, table: Flows, forget: bool, rows: int) -> list[Any]:
             if forget:
                 table.known[:] = 0
             table.several = True
-            noted = table.add(batch, np.full(9, ETHERNET), Rooms().places)
+            noted = table.add(batch, np.full(9, ETHERNET), StampSpaceFinder().stamp_offsets)
             for control, _ in (table.cnms, table.pauses, table.probes):
                 sorts += (control + batch.number).tolist()
             sorts += noted.tolist()
@@ -153,21 +153,21 @@ def test_what_looks_familiar_is_counted_as_if_it_were_dissected(
 ) -> None:
     path = tmp_path_factory.mktemp("familiar") / "some.capture"
     path.write_bytes(octets)
-    each = used(path, Flows(), True, 1)
-    assert used(path, Flows(), False, 1 << 14) == each
-    assert used(path, Flows(), False, 7) == each
+    each = used(path, FlowTable(), True, 1)
+    assert used(path, FlowTable(), False, 1 << 14) == each
+    assert used(path, FlowTable(), False, 7) == each
 
 
 def test_of_frames_like_one_before_the_headers_are_not_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "some.pcap"
     path.write_bytes(in_a_pcap(OWN * 3, "<", True, 1))
-    table = Flows()
+    table = FlowTable()
     with open_capture(path) as stream:
         (batch,) = stream.batches()
         table.add(batch, np.array([ETHERNET]))
         assert table.flows["frames"][:4].tolist() == [0, 42, 39, 39]
         # nothing is compared with what is remembered but told by it: another row, another flow
-        rows = table.known[TOLD:INDEX:ENTRY]
+        rows = table.known[SUMMARY:INDEX:ENTRY]
         assert np.count_nonzero(rows) == 3
         rows[rows == rows.max()] = rows[rows > 0].min()
         table.add(batch, np.array([ETHERNET]))
@@ -176,7 +176,7 @@ def test_of_frames_like_one_before_the_headers_are_not_looked_at(tmp_path: Path)
 
 def test_a_flow_begins_with_its_first_frame_though_the_next_is_as_strange() -> None:
     first, second = from_source(1), from_source(1) + b"more"
-    table = Flows()
+    table = FlowTable()
     table.add(frames_of((first, 5, 0), (second, 5, 0)), np.array([ETHERNET]))
     assert table.flows["frames"][1] == 2
     assert table.flows["first_length"][1] == len(first)
@@ -186,7 +186,7 @@ def test_a_flow_begins_with_its_first_frame_though_the_next_is_as_strange() -> N
 def test_a_number_of_tcp_counts_where_all_of_it_was_captured(kept: int) -> None:
     whole = bytes(Ether() / Dot1Q() / IP() / TCP(sport=1, dport=2, seq=9))
     cut = whole[: 38 + kept]
-    table = Flows()
+    table = FlowTable()
     for _ in range(2):  # strange, then familiar
         table.add(frames_of((cut, 5, 0), (cut, 6, 0)), np.array([ETHERNET]))
     assert table.flows["frames"][1] == 4
@@ -202,9 +202,9 @@ def test_a_number_of_tcp_counts_where_all_of_it_was_captured(kept: int) -> None:
 def test_a_frame_has_room_by_any_of_its_places(places: list[int], octets: list[int]) -> None:
     frame = np.array([255, *octets, *[255] * 99], np.uint8)  # what surrounds it does not count
     at = np.array(places, np.int64)
-    word = word_with(at)
+    word = stamp_word(at)
     wanted = any(octets[one] for one in places if one < len(octets))
-    assert has_room(frame, np.int64(1), np.int64(len(octets)), at, word) == int(wanted)
+    assert has_stamp_space(frame, np.int64(1), np.int64(len(octets)), at, word) == int(wanted)
     assert (word[0] < 0) == (len(at) > 0 and max(places) - min(places) >= WORD)
 
 
@@ -212,7 +212,7 @@ def test_a_frame_has_room_by_any_of_its_places(places: list[int], octets: list[i
 def test_a_batch_spans_the_times_that_are_there(times: list[int]) -> None:
     told = np.zeros(3, np.int64)
     points = np.arange(len(times), dtype=np.int64)[::-1].copy()
-    spans(np.array(times, np.int64), points, told)
+    time_span(np.array(times, np.int64), points, told)
     there = [one for one in times if one != NO_TIME]
     low, high = (min(there), max(there)) if there else (LAST, NO_TIME)
     assert told.tolist() == [low, high, max(len(times) - 1, 0)]
@@ -227,10 +227,10 @@ def test_a_thread_reads_ahead_where_it_is_of_use(
     path = tmp_path / "some.pcap"
     path.write_bytes(in_a_pcap([OWN[0]] * frames, "<", True, 1))
     begun: list[str] = []
-    whole = ahead.ahead
-    monkeypatch.setattr(ahead, "ahead", lambda one: [begun.append(one.path), whole(one)][1])
-    monkeypatch.setattr(ahead, "available", lambda: cores)
-    monkeypatch.setattr(collect, "open_capture", opener(4096, 100))
+    whole = read_ahead.read_ahead
+    monkeypatch.setattr(read_ahead, "read_ahead", lambda one: [begun.append(one.path), whole(one)][1])
+    monkeypatch.setattr(read_ahead, "available", lambda: cores)
+    monkeypatch.setattr(collector, "open_capture", opener(4096, 100))
     for chosen in (None, cores):
         begun.clear()
         (seen,) = analyze(path, settings=Settings(cores=chosen)).interfaces

@@ -13,10 +13,10 @@ from scapy.layers.l2 import Dot1Q, Ether
 from typer.testing import CliRunner
 
 from orchestrator.errors import BadInput
-from tests.traces.analysis.test_between import cascade
+from tests.traces.analysis.test_hops_and_cascades import cascade
 from tests.traces.capture.captures import pcap
 from tests.traces.dissect.samples import FRAMES
-from traces import commands
+from traces import trace_commands
 from traces.analysis import analyze
 
 E = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
@@ -103,7 +103,7 @@ def test_an_impossible_length_of_ip_leaves_no_address(tmp_path) -> None:  # type
 
 def run(*arguments: object):  # type: ignore[no-untyped-def]
     app = typer.Typer()
-    commands.register(app)
+    trace_commands.register(app)
     return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["analyze", *map(str, arguments)])
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from traces.analysis.between import causes, latencies, places_of
-from traces.analysis.cascade import IN, OUT, Place
-from traces.analysis.found import Cause
-from traces.analysis.latency import Matcher, bin_of, note
-from traces.analysis.pausing import SPELL, Link
-from traces.analysis.records import FLOW, WORDS
+from traces.analysis.hops_and_cascades import capture_points_of, causes, latencies
+from traces.analysis.pause_cascade import CapturePoint, IN, OUT
+from traces.analysis.analysis_result import Cause
+from traces.analysis.latency_matching import bin_of, Matcher, record_latency
+from traces.analysis.pause_spells import PauseLink, SPELL
+from traces.analysis.flow_records import FLOW, WORDS
 
 NAMES = ["leaf.nic", "leaf.spine"]
 BEFORE, AFTER = 1, 2
@@ -26,7 +26,7 @@ def collected(*passed: int, kept: int = 8) -> Any:
     matcher.hops = np.zeros(3, matcher.hops.dtype)
     matcher.histogram = matcher.histogram[:kept]
     for time in passed:
-        note(matcher.hops[AFTER], AFTER, BEFORE, time, matcher.histogram)
+        record_latency(matcher.hops[AFTER], AFTER, BEFORE, time, matcher.histogram)
     flows = np.zeros(3, FLOW)
     flows["point"] = [0, 0, 1]
     flows["number"] = [0, 6, 6]
@@ -85,12 +85,12 @@ def test_a_flow_that_was_seen_once_has_no_latency() -> None:
     assert latencies(collected(), NAMES) == []
 
 
-def paused(*links: Link, known: bool = True) -> Any:
-    pausing = SimpleNamespace(links=list(links), quantum_known=lambda link: known and link == 1)
+def paused(*links: PauseLink, known: bool = True) -> Any:
+    pausing = SimpleNamespace(links=list(links), has_link_rate=lambda link: known and link == 1)
     return SimpleNamespace(pausing=pausing)
 
 
-SUFFERED, SENT = Link(0, 5, IN), Link(1, 6, OUT)
+SUFFERED, SENT = PauseLink(0, 5, IN), PauseLink(1, 6, OUT)
 SPELLS = np.array([(0, 8, 100, 900, 1), (1, 8, 400, 800, 1), (1, 8, 950, 990, 1)], SPELL)
 
 
@@ -129,5 +129,5 @@ def test_why_no_cause_can_be_told() -> None:
 
 
 def test_links_of_too_many_senders_have_no_place() -> None:
-    seen = paused(SUFFERED, Link(-1, -1, 0), Link(0, 5, 0))
-    assert places_of(seen, NAMES) == [Place("leaf", "nic", IN), None, None]
+    seen = paused(SUFFERED, PauseLink(-1, -1, 0), PauseLink(0, 5, 0))
+    assert capture_points_of(seen, NAMES) == [CapturePoint("leaf", "nic", IN), None, None]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from traces.analysis.figures import labels
-from traces.analysis.found import FlowSeen
+from traces.analysis.analysis_figures import labels
+from traces.analysis.analysis_result import FlowSeen
 
 ONE = FlowSeen(
     source="02:54:42:00:00:01",

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.engine.frames.core import CORE
-from orchestrator.engine.frames.frametype import FrameType
+from orchestrator.engine.frames.core_frame_types import CORE
+from orchestrator.engine.frames.frame_type import FrameType
 from orchestrator.engine.records import CNM, CREDIT, DATA, REQUEST, RETURNED, TRIMMED
-from tests.traces.dissect.test_details import coded
-from tests.traces.dissect.test_details import read as written
+from tests.traces.dissect.test_control_fields import coded
+from tests.traces.dissect.test_control_fields import read as written
 from traces.analysis import analyze
 
 TYPES = [each for each in CORE if each.is_read()]

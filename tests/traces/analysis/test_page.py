@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.traces.capture import captures as make
-from traces.analysis import Settings, look, notifications, pausing
-from traces.analysis.files import write
+from traces.analysis import cnm_statistics, pause_spells, read_captures, Settings
+from traces.analysis.analysis_files import write
 
 CNM = bytes.fromhex("22e7 003f") + bytes(8) + bytes.fromhex("fffe 0003 a000 02544200000a 05ca")
 PAUSE = bytes.fromhex("8808 0001 0004") + bytes(42)
@@ -32,9 +32,9 @@ def capture(tmp_path: Path) -> Path:
 def test_what_is_left_out_is_told(
     capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notifications, "MOST_KEPT", 20)
-    monkeypatch.setattr(pausing, "MOST_SPELLS", 30)
-    found = look(capture, settings=Settings(rate_bps=10**9))
+    monkeypatch.setattr(cnm_statistics, "MAX_STORED", 20)
+    monkeypatch.setattr(pause_spells, "MOST_SPELLS", 30)
+    found = read_captures(capture, settings=Settings(rate_bps=10**9))
     assert found.analysis.undrawn_messages == 30
     assert found.analysis.undrawn_spells == 9  # the one that is open at the end is kept as well
     write(tmp_path / "out", found)
@@ -44,7 +44,7 @@ def test_what_is_left_out_is_told(
 
 
 def test_the_page_stands_alone(capture: Path, tmp_path: Path) -> None:
-    found = look(capture, settings=Settings(rate_bps=10**9))
+    found = read_captures(capture, settings=Settings(rate_bps=10**9))
     assert found.analysis.left_out() == []
     write(tmp_path / "out", found)
     text = (tmp_path / "out" / "analysis.html").read_text()
@@ -59,7 +59,7 @@ def test_resumes_alone_are_no_pause(tmp_path: Path) -> None:
     resume = bytes(12) + PAUSE[:4] + bytes(44)
     blocks = [make.section(), make.interface(options=[(9, b"\x09")]), make.enhanced(0, 1, resume)]
     path.write_bytes(b"".join(blocks))
-    found = look(path, settings=Settings(rate_bps=10**9))
+    found = read_captures(path, settings=Settings(rate_bps=10**9))
     (link,) = found.analysis.interfaces[0].links
     assert (link.resumes, link.spells, link.paused_s) == (1, 0, 0.0)
     assert found.analysis.cascades == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traces.analysis import pausing
-from traces.analysis.pausing import OTHERS, PLAIN, Link, Pausing
+from traces.analysis import pause_spells
+from traces.analysis.pause_spells import OTHERS, PauseLink, PauseTracker, PLAIN
 from traces.dissect import PAUSE_RECORD
 
 RATE = 512 * 10**6
@@ -33,15 +33,15 @@ def frames(*rows: dict[str, int | dict[int, int]]) -> np.ndarray:
     return found
 
 
-def seen(*rows: dict[str, int | dict[int, int]], storm_us: int = 10**6) -> Pausing:
+def seen(*rows: dict[str, int | dict[int, int]], storm_us: int = 10**6) -> PauseTracker:
     """What is known after these frames, each in a batch of its own."""
-    found = Pausing(storm_us * US)
+    found = PauseTracker(storm_us * US)
     for row in rows:
         found.add(frames(row), {0: RATE, 1: RATE})
     return found
 
 
-def spells(found: Pausing, ends: dict[int, int] = END) -> list[Spell]:
+def spells(found: PauseTracker, ends: dict[int, int] = END) -> list[Spell]:
     """Link, priority, beginning and end in us, frames."""
     rows = [tuple(map(int, row)) for row in found.finish(ends).tolist()]
     return [
@@ -49,7 +49,7 @@ def spells(found: Pausing, ends: dict[int, int] = END) -> list[Spell]:
     ]
 
 
-def sums(found: Pausing, priority: int = PLAIN, link: int = 0) -> dict[str, int]:
+def sums(found: PauseTracker, priority: int = PLAIN, link: int = 0) -> dict[str, int]:
     """What is summed up of a class."""
     state = found.states[link, priority]
     names = ("frames", "resumes", "quanta", "paused_ns", "spells", "longest_ns", "storms")
@@ -126,29 +126,29 @@ def test_links_are_told_apart_by_point_sender_and_direction() -> None:
         {"at": 4, "quanta": 10, "direction": 2},
         {"at": 5, "quanta": 10, "source": 7},
     )
-    assert found.links == [Link(0, 0, 0), Link(0, 7, 0), Link(1, 0, 0), Link(0, 0, 2)]
+    assert found.links == [PauseLink(0, 0, 0), PauseLink(0, 7, 0), PauseLink(1, 0, 0), PauseLink(0, 0, 2)]
     assert [row[0] for row in spells(found)] == [0, 1, 2, 3]
     assert found.others == 0
 
 
 def test_without_a_rate_pauses_are_counted_and_not_measured() -> None:
-    found = Pausing(10**9)
+    found = PauseTracker(10**9)
     found.add(frames({"at": 1, "quanta": 10}, {"at": 5, "quanta": 0}), {1: RATE})
     found.add(frames({"at": 1, "quanta": 10, "interface": 1}), {1: RATE})
-    assert (found.quantum_known(0), found.quantum_known(1)) == (False, True)
+    assert (found.has_link_rate(0), found.has_link_rate(1)) == (False, True)
     assert (sums(found)["frames"], sums(found)["resumes"], sums(found)["quanta"]) == (2, 1, 10)
     assert spells(found) == [(1, PLAIN, 1, 11, 1)]
 
 
 def test_without_a_rate_every_priority_is_counted() -> None:
-    found = Pausing(US)
+    found = PauseTracker(US)
     found.add(frames({"at": 1, "pfc": {1: 5, 3: 6}}), {})
     assert [sums(found, priority)["quanta"] for priority in (1, 2, 3)] == [5, 0, 6]
 
 
 def test_a_batch_may_end_eight_spells_with_every_frame() -> None:
     every = dict.fromkeys(range(8), 1)
-    found = Pausing(US)
+    found = PauseTracker(US)
     found.add(frames(*({"at": 10 * at, "pfc": every} for at in range(140))), {0: RATE})
     assert [row[:4] for row in spells(found)] == [
         (0, priority, 10 * at, 10 * at + 1) for at in range(140) for priority in range(8)
@@ -156,7 +156,7 @@ def test_a_batch_may_end_eight_spells_with_every_frame() -> None:
 
 
 def test_more_may_be_open_at_the_end_than_have_ended() -> None:
-    found = Pausing(US)
+    found = PauseTracker(US)
     for source in range(1100):
         found.add(frames({"at": source, "quanta": 5, "source": source}), {0: RATE})
     assert spells(found) == [(at, PLAIN, at, at + 5, 1) for at in range(1100)]
@@ -164,7 +164,7 @@ def test_more_may_be_open_at_the_end_than_have_ended() -> None:
 
 def test_a_quantum_is_512_bits_of_the_link() -> None:
     for rate, quanta, ns in ((10**9, 1000, 512_000), (10**10, 1, 51), (4 * 10**11, 1000, 1280)):
-        found = Pausing(10**9)
+        found = PauseTracker(10**9)
         found.add(frames({"at": 0, "quanta": quanta}), {0: rate})
         assert found.finish(END)["end_ns"].tolist() == [ns]
 
@@ -188,9 +188,9 @@ def test_spells_are_told_in_order_of_time_then_link_then_priority() -> None:
     assert [row[:3] for row in spells(found)] == [(1, 2, 5), (1, 4, 5), (2, 1, 5), (0, 3, 9)]
 
 
-def many(count: int, storm_us: int = 10**6) -> Pausing:
+def many(count: int, storm_us: int = 10**6) -> PauseTracker:
     """So many spells of 1 us, 10 us apart; the last one is open."""
-    found = Pausing(storm_us * US)
+    found = PauseTracker(storm_us * US)
     rows = [{"at": 10 * n, "quanta": 1} for n in range(count)]
     for first in range(0, count, 100):
         found.add(frames(*rows[first : first + 100]), {0: RATE})
@@ -205,7 +205,7 @@ def test_the_table_of_spells_grows() -> None:
 def test_of_too_many_spells_the_first_are_kept_and_all_are_summed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pausing, "MOST_SPELLS", 1500)
+    monkeypatch.setattr(pause_spells, "MOST_SPELLS", 1500)
     found = many(2500)
     kept = spells(found)
     assert [row[2] for row in kept[:1500]] == [10 * n for n in range(1500)]
@@ -214,15 +214,15 @@ def test_of_too_many_spells_the_first_are_kept_and_all_are_summed(
 
 
 def test_senders_beyond_the_most_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pausing, "MOST_LINKS", 2)
+    monkeypatch.setattr(pause_spells, "MOST_LINKS", 2)
     found = seen(*({"at": n, "quanta": 1, "source": n} for n in (1, 2, 3, 4, 1, 3)))
-    assert found.links == [Link(0, 1, 0), Link(0, 2, 0), OTHERS]
+    assert found.links == [PauseLink(0, 1, 0), PauseLink(0, 2, 0), OTHERS]
     assert found.others == 3
-    assert not found.quantum_known(2), "their pauses have no time"
+    assert not found.has_link_rate(2), "their pauses have no time"
     assert sums(found)["frames"] == 2
 
 
-def lapses(found: Pausing, priority: int = PLAIN) -> tuple[int, int, int]:
+def lapses(found: PauseTracker, priority: int = PLAIN) -> tuple[int, int, int]:
     """How many, us in all, the longest in us."""
     state = found.states[0, priority]
     return tuple(int(state[name]) for name in ("lapses",)) + tuple(  # type: ignore[return-value]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
-from tests.orchestrator.points.made import FULL, random_flow
+from orchestrator.run.execute_run import run
+from tests.orchestrator.batch.made import FULL, random_flow
 from tests.traces.capsule.tampered import command
 
 QCN = {"plugin": "qcn-cp", "preset": "netfpga"}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.run.execute import run
-from tests.orchestrator.points.made import random_flow
+from orchestrator.run.execute_run import run
+from tests.orchestrator.batch.made import random_flow
 from tests.traces.capsule.tampered import command, verified
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.run.execute import run
-from tests.orchestrator.points.made import random_flow
+from orchestrator.run.execute_run import run
+from tests.orchestrator.batch.made import random_flow
 from tests.traces.capsule.conftest import HALF
 from tests.traces.capsule.tampered import Edit, changed, command, text, value, verified
 from tests.traces.capsule.test_verify import kinds, texts

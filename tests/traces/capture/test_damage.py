@@ -22,7 +22,7 @@ from tests.traces.capture.tshark import counts, needs_capinfos, needs_tshark, ro
 from tests.traces.dissect.samples import FRAMES
 from traces.analysis import Settings, analyze
 from traces.capture import NO_TIME, Damage, open_capture
-from traces.capture.stream import CaptureStream
+from traces.capture.capture_stream import CaptureStream
 
 SECTION = b"\x0a\x0d\x0d\x0a"
 T = 1_763_000_000_123_456_789

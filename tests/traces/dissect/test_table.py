@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.engine.frames.core import CORE
-from orchestrator.engine.frames.field import NUMBER, READ
-from orchestrator.engine.frames.frametype import FrameType
+from orchestrator.engine.frames.core_frame_types import CORE
+from orchestrator.engine.frames.frame_field import NUMBER, READ
+from orchestrator.engine.frames.frame_type import FrameType
 from orchestrator.engine.records import CNM, PAUSE, PFC, RETURNED
-from tests.traces.dissect.test_details import coded
-from tests.traces.dissect.test_details import read as dissected
+from tests.traces.dissect.test_control_fields import coded
+from tests.traces.dissect.test_control_fields import read as dissected
 from traces.dissect import KINDS
-from traces.lookup import words
+from traces.run_queries import frame_text
 
 TYPES = [each for each in CORE if each.is_read()]
 IN_STATISTICS = {"returned": "data"}
@@ -35,7 +35,7 @@ def octets_of(kind: FrameType) -> tuple[bytes, int]:
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
 def test_the_console_names_it_and_its_numbers(kind: FrameType) -> None:
     octets, length = octets_of(kind)
-    name, said = words(np.frombuffer(octets, np.uint8), length)
+    name, said = frame_text(np.frombuffer(octets, np.uint8), length)
     assert name == kind.name
     if kind.kind not in IN_OWN_WORDS:
         shown = {"flow": "flow 5", "sequence": "sequence 77", "feedback": "feedback 3"}

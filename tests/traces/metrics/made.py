@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.recording import Column
-from traces.metrics.table import Table
+from traces.metrics.sample_table import Table
 
 MS = 10**9
 ENTITY = "thing"

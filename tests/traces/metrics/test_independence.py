@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from orchestrator.assembly import assemble, record
 from orchestrator.plan import Plan
-from orchestrator.plan.meanings import COUNTER, HISTOGRAM, MEANINGS, MESSAGES, RUN
+from orchestrator.plan.metric_meanings import COUNTER, HISTOGRAM, MEANINGS, MESSAGES, RUN
 from orchestrator.registry import Registry
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import US, Table, run_until
-from traces.metrics.compute import compute
+from traces.metrics.compute_metrics import compute
 
 OVER_TIME = {"sent_bps.sd", "recovery_s"} | {
     name for name in MEANINGS["entry"] if name.startswith(("fairness.window", "fairness.settling"))

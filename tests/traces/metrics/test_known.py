@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.assembly.columns import begins_with, probes
-from orchestrator.assembly.names import Indices
+from orchestrator.assembly.sample_columns import begins_with, probes
+from orchestrator.assembly.row_index import Indices
 from orchestrator.engine.records import record
 from orchestrator.plan import Plan
-from orchestrator.plan.observed import Observed
+from orchestrator.plan.observables import Observed
 from orchestrator.recording import Column
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from plugins.hpcc import HPCC
 from plugins.nscc import NSCC
 from tests.orchestrator.worlds import MS, US, Empty
-from traces.metrics.observed import observed
-from traces.metrics.table import Table
+from traces.metrics.compute_metrics import state_metrics
+from traces.metrics.sample_table import Table
 from traces.samples import read_samples, write_samples
 
 LIMITED = {"depth": "30KB", "period": "1us"}
@@ -132,11 +132,11 @@ SINCE = Column("n", "e", "since", "1", "gauge")
 def test_statistics_are_of_known_samples(since: list[int], mean: float | None) -> None:
     values = np.array([[0, 0, 4, 8], since]).T
     table = Table(np.arange(4) * MS, [KNOWN, SINCE], values)
-    assert observed(table.window(0, 4 * MS), KNOWN)["x.level.mean"] == mean
+    assert state_metrics(table.window(0, 4 * MS), KNOWN)["x.level.mean"] == mean
     drawn = table.drawn("e", "level", values[:, 0].astype(float))
     assert np.isnan(drawn).tolist() == [one == 0 for one in since]
     alone = Table(np.arange(4) * MS, [KNOWN], values[:, :1])
-    assert observed(alone.window(0, 4 * MS), KNOWN)["x.level.mean"] == 3.0, "not sampled: all are"
+    assert state_metrics(alone.window(0, 4 * MS), KNOWN)["x.level.mean"] == 3.0, "not sampled: all are"
 
 
 def test_samples_keep_what_a_column_is_known_by(tmp_path: Any) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from orchestrator.engine.frames import layout
+from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.records import CNM, DATA
 from orchestrator.recording import PortCapture, Recording
-from traces.pytest_plugin.frames import Frames
+from traces.pytest_plugin.decoded_frames import Frames
 
 US = 10**6
 LATE_PS = 500 * US
@@ -143,8 +143,8 @@ def clipped(recording: Recording) -> None:
     """No value is above a ceiling that there is not."""
     for captured in recording.captures:
         for row in messages(captured):
-            value = captured.octets[row, layout.CNM_FEEDBACK + 1]
-            captured.octets[row, layout.CNM_FEEDBACK + 1] = min(int(value), CEILING)
+            value = captured.octets[row, frame_layout.CNM_FEEDBACK + 1]
+            captured.octets[row, frame_layout.CNM_FEEDBACK + 1] = min(int(value), CEILING)
 
 
 def early(recording: Recording, slots: int, idle_ps: int) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import plugins.aside
+import plugins.priority_demotion
 import plugins.codel
 import plugins.pause
 import plugins.pfc
@@ -25,23 +25,23 @@ import plugins.pfc_watchdog
 import plugins.pie
 import plugins.qcn_cp
 import plugins.qcn_rp
-import plugins.red
-import plugins.trim
+import plugins.red_marking
+import plugins.packet_trimming
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine.jit import kernel_address
 from orchestrator.plan import ResolvedPlan
-from orchestrator.plan.catalog import Use
+from orchestrator.plan.plugin_catalog import Use
 
 SOURCES: dict[str, tuple[ModuleType, str]] = {
     "congestion_point": (plugins.qcn_cp, "QCN_CP"),
     "reaction_point": (plugins.qcn_rp, "QCN_RP"),
     "pause": (plugins.pause, "PAUSE"),
     "pfc": (plugins.pfc, "PFC"),
-    "red": (plugins.red, "RED"),
-    "trim": (plugins.trim, "TRIMMING"),
+    "red": (plugins.red_marking, "RED"),
+    "trim": (plugins.packet_trimming, "TRIMMING"),
     "codel": (plugins.codel, "CODEL"),
     "pie": (plugins.pie, "PIE"),
-    "aside": (plugins.aside, "ASIDE"),
+    "aside": (plugins.priority_demotion, "ASIDE"),
     "watchdog": (plugins.pfc_watchdog, "PFC_WATCHDOG"),
 }
 

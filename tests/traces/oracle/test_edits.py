@@ -8,8 +8,8 @@ import pytest
 
 from tests.traces.oracle.edits import EDITS, Edit
 from tests.traces.oracle.test_mutants import captured, resolved_plan
-from traces.oracle.clocked import Clocked
-from traces.oracle.judge import Settings, judge
+from traces.oracle.rtl_tolerance import RtlTiming
+from traces.oracle.conformance_judge import judge, Settings
 
 SEEDLESS = [edit for edit in EDITS if edit.shows_without_seed]
 
@@ -22,7 +22,7 @@ def edited(edits: tuple[Edit, ...] | list[Edit]) -> pytest.MarkDecorator:
 def test_an_edit_is_found_and_its_rule_named(edit: Edit, tmp_path: Path) -> None:
     resolved = resolved_plan(edit.plan, edit.settings)
     paths = captured(resolved, tmp_path, edit.apply)
-    clocks = Clocked(period_ps=8000)
+    clocks = RtlTiming(period_ps=8000)
     loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(resolved))
     for settings in (Settings(), loose):
         (finding,) = judge(paths, resolved, settings).findings

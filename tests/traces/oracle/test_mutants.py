@@ -9,15 +9,15 @@ import pytest
 
 from orchestrator.assembly import assemble, record
 from orchestrator.engine.records import NEVER
-from orchestrator.engine.stepping import quanta_time, serve, simulate
+from orchestrator.engine.node_api import quanta_time, serve, simulate
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import silent
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from tests.traces.oracle.mutants import MUTANTS, Mutant
 from tests.traces.oracle.plans import PLANS
-from traces.oracle.clocked import Clocked
-from traces.oracle.judge import Settings, judge
+from traces.oracle.rtl_tolerance import RtlTiming
+from traces.oracle.conformance_judge import judge, Settings
 from traces.plugin import tailback_run_files
 
 
@@ -74,7 +74,7 @@ def test_a_defect_is_found_and_its_rule_named(mutant: Mutant, tmp_path: Path) ->
     paths = captured(mutant.put_into(right, tmp_path), tmp_path)
     found = judge(paths, right)
     assert [finding.rule for finding in found.findings] == [mutant.rule]
-    clocks = Clocked(period_ps=8000)
+    clocks = RtlTiming(period_ps=8000)
     loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(right))
     found = judge(paths, right, loose)
     if mutant.clocked:

@@ -10,7 +10,7 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from tests.traces.oracle.test_mutants import captured
-from traces.oracle.judge import judge
+from traces.oracle.conformance_judge import judge
 
 PLAN = """
 name = "answers"

@@ -10,12 +10,12 @@ import pytest
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
-from orchestrator.targets.software.probe import probe
+from orchestrator.run.execute_run import run
+from orchestrator.targets.software.namespace_probe import probe
 from tests.trials.whole_figure import FRAME, SHARE, captured, figures, queue_apart
-from traces.oracle.frame_streams import INCOMING, Place, frame_stream
+from traces.oracle.captured_streams import frame_stream, INCOMING, StreamSource
 from traces.pause_agreement import paused_ports
-from traces.runs import Run, load
+from traces.run_reader import load, Run
 
 pytestmark = pytest.mark.software
 DURATION = "0.4s"
@@ -56,7 +56,7 @@ def test_times_alone_tell_in_which_order_a_node_took_its_frames(folder: Path) ->
 
 def incoming(path: Path) -> np.ndarray:
     """When the frames came in that a capture of one port holds, ns."""
-    place = Place(str(path), 0, INCOMING, path.stem, path.stem)
+    place = StreamSource(str(path), 0, INCOMING, path.stem, path.stem)
     parts = [part.times_ns for part in frame_stream(place, 0, NEVER)]
     return np.concatenate([np.zeros(0, np.int64), *parts])
 

@@ -13,11 +13,11 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
-from orchestrator.targets.software.probe import probe
+from orchestrator.run.execute_run import run
+from orchestrator.targets.software.namespace_probe import probe
 from tests.traces.oracle.test_answers import PLAN, SCHEMES
-from traces.oracle.command import lateness
-from traces.oracle.judge import NodeJudged, Settings, judge
+from traces.oracle.replay_command import lateness
+from traces.oracle.conformance_judge import judge, NodeJudged, Settings
 
 pytestmark = pytest.mark.software
 PACE = 0.005

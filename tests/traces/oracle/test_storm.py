@@ -9,7 +9,7 @@ import pytest
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
 from tests.traces.oracle.test_mutants import captured
-from traces.oracle.judge import judge
+from traces.oracle.conformance_judge import judge
 
 PLAN = """
 name = "stormed"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import CNM, PAUSE
 from traces.protocols import Cnm, Cnp, CnTag, Lldp, MacControl, Pause, Pfc, roce
 from traces.protocols.lldp import (
@@ -31,7 +31,7 @@ def ethernet(text: str, tag: str = "") -> dpkt.ethernet.Ethernet:
 
 
 def coded(kind: int, length: int, **fields: int) -> bytes:
-    record = blank_frames(1)
+    record = empty_descriptors(1)
     record["kind"], record["length"] = kind, length
     for name, value in fields.items():
         record[name] = value
@@ -152,7 +152,7 @@ def test_noise_is_bytes_or_a_packet(octets, kind) -> None:  # type: ignore[no-un
 def test_scapy_is_not_imported() -> None:
     code = (
         "import sys, traces.plugin, traces.protocols, traces.dissect\n"
-        "import traces.analysis, traces.commands\n"
+        "import traces.analysis, traces.trace_commands\n"
         "sys.exit(any(name.split('.')[0] == 'scapy' for name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)

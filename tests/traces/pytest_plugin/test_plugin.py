@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from traces.pytest_plugin.capabilities import CAPABILITIES, CARD, DEVICE, TARGETS, lack
-from traces.pytest_plugin.device import Device
+from traces.pytest_plugin.dut_description import Device
 from traces.pytest_plugin.figures import Figure
 from traces.pytest_plugin.table import markdown, page
 

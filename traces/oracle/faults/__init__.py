@@ -7,7 +7,7 @@ field a variant does not apply.
 
 from __future__ import annotations
 
-from traces.oracle.faults.congestion import CONGESTION
-from traces.oracle.faults.reaction import REACTION
+from traces.oracle.faults.cp_faults import CONGESTION
+from traces.oracle.faults.rp_faults import REACTION
 
 __all__ = ["CONGESTION", "REACTION"]

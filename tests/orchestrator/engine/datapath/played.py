@@ -6,9 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator.engine.datapath import batch as memory
-from orchestrator.engine.datapath import ring as of
-from orchestrator.engine.datapath.xdp import DONE, FILL, FRAME_OCTETS, HEADROOM, RX, TX, Rings
+from orchestrator.engine.datapath import mmsg_batch as memory
+from orchestrator.engine.datapath import xdp_ring as of
+from orchestrator.engine.datapath.xdp_socket_io import (
+    DONE,
+    FILL,
+    FRAME_OCTETS,
+    HEADROOM,
+    Rings,
+    RX,
+    TX,
+)
 from orchestrator.engine.records import CLOCK
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from orchestrator.engine.datapath import batch as at
-from orchestrator.engine.datapath.host_port import post_untagged
-from orchestrator.engine.datapath.syscalls import SEND_TRIES, flush, post
+from orchestrator.engine.datapath import mmsg_batch as at
+from orchestrator.engine.datapath.host_port_io import post_untagged
+from orchestrator.engine.datapath.packet_socket_io import flush, post, SEND_TRIES
 
 PORTS = 2
 NAME_OCTETS = 8

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.engine.datapath import batch as at
-from orchestrator.engine.datapath import ring as of
-from orchestrator.engine.datapath import xdp
-from orchestrator.engine.datapath.xdp import DONE, FILL, HEADROOM, SENT, SOCKET, TX
+from orchestrator.engine.datapath import mmsg_batch as at
+from orchestrator.engine.datapath import xdp_ring as of
+from orchestrator.engine.datapath import xdp_socket_io
+from orchestrator.engine.datapath.xdp_socket_io import DONE, FILL, HEADROOM, SENT, SOCKET, TX
 from tests.orchestrator.engine.datapath.played import Kernel
 
 FRAME = bytes(range(60))
@@ -24,17 +24,17 @@ FRAME = bytes(range(60))
 @pytest.fixture
 def kernel() -> Kernel:
     made = Kernel(sockets=2)
-    xdp.supply(made.pool, made.xdp)
+    xdp_socket_io.fill_rings(made.pool, made.xdp)
     return made
 
 
 def received(kernel: Kernel) -> list[tuple[int, bytes]]:
     """What a node takes in a turn: port and octets of each frame; rows go back."""
     found = []
-    for k in range(xdp.receive(kernel.xdp, kernel.batch, 0)):
+    for k in range(xdp_socket_io.receive(kernel.xdp, kernel.batch, 0)):
         slot, length = kernel.batch.slots[k], kernel.batch.lengths[k]
         found.append((int(kernel.batch.ports[k]), kernel.octets[slot, :length].tobytes()))
-        xdp.refill(kernel.xdp, kernel.xdp.origin[k], slot, kernel.octets.shape[1])
+        xdp_socket_io.refill(kernel.xdp, kernel.xdp.origin[k], slot, kernel.octets.shape[1])
     return found
 
 
@@ -43,7 +43,7 @@ def posted(kernel: Kernel, octets: bytes, length: int, wire: int = 0) -> None:
     kernel.pool.clock[0].free -= 1
     kernel.octets[slot, : len(octets)] = list(octets)
     kernel.octets[slot, len(octets) : len(octets) + 8] = 0xEE
-    xdp.post(kernel.pool, kernel.xdp, kernel.batch, wire, slot, len(octets), length)
+    xdp_socket_io.post(kernel.pool, kernel.xdp, kernel.batch, wire, slot, len(octets), length)
 
 
 def test_every_socket_gets_a_full_ring_of_rows_and_nobody_elses(kernel):
@@ -54,7 +54,7 @@ def test_every_socket_gets_a_full_ring_of_rows_and_nobody_elses(kernel):
 
 def test_a_pool_that_is_empty_leaves_the_rest_of_a_ring_empty():
     kernel = Kernel(sockets=2, rows=6)
-    xdp.supply(kernel.pool, kernel.xdp)
+    xdp_socket_io.fill_rings(kernel.pool, kernel.xdp)
     assert [kernel.sides[s][FILL].waiting() for s in range(2)] == [4, 2]
 
 
@@ -73,7 +73,7 @@ def test_a_frame_that_a_driver_puts_elsewhere_is_found(kernel, place):
 
 def test_more_than_a_batch_waits_for_the_next_turn_and_ports_take_turns():
     kernel = Kernel(sockets=2, size=16, rows=64)
-    xdp.supply(kernel.pool, kernel.xdp)
+    xdp_socket_io.fill_rings(kernel.pool, kernel.xdp)
     for number in range(10):
         kernel.arrives(0, bytes([number]) * 60)
         kernel.arrives(1, bytes([number]) * 60)
@@ -104,10 +104,10 @@ def test_a_row_is_used_again_when_its_frame_was_sent_and_not_before(kernel):
     before = kernel.unused
     posted(kernel, FRAME, 60)
     assert kernel.unused == before - 1
-    xdp.kick(kernel.pool, kernel.xdp, kernel.batch, 0)
+    xdp_socket_io.start_transmission(kernel.pool, kernel.xdp, kernel.batch, 0)
     assert (kernel.unused, kernel.xdp.sockets[0, SENT]) == (before - 1, 1)
     kernel.sends(0)
-    xdp.tend(kernel.pool, kernel.xdp, kernel.batch)
+    xdp_socket_io.service_rings(kernel.pool, kernel.xdp, kernel.batch)
     assert (kernel.unused, kernel.xdp.sockets[0, SENT]) == (before, 0)
     assert len(set(kernel.pool.free[:before].tolist())) == before
 
@@ -136,7 +136,7 @@ def test_what_a_socket_cannot_send_at_all_is_withdrawn(kernel):
         kernel.batch.state[at.UNSENT] = 0
         for _ in range(3):
             posted(kernel, FRAME, 60)
-        xdp.kick(kernel.pool, kernel.xdp, kernel.batch, 0)
+        xdp_socket_io.start_transmission(kernel.pool, kernel.xdp, kernel.batch, 0)
         assert (kernel.batch.state[at.UNSENT], kernel.unused) == (3, before)
         assert (kernel.sides[0][TX].waiting(), kernel.xdp.sockets[0, SENT]) == (0, 0)
     os.close(descriptor)
@@ -154,8 +154,8 @@ def test_a_socket_that_takes_nothing_is_asked_so_often_and_frames_stay(kernel):
         kernel.xdp.sockets[0, SOCKET] = near.fileno()
         kernel.sides[0][TX].flags[0] = of.NEED_WAKEUP
         posted(kernel, FRAME, 60)
-        xdp.kick(kernel.pool, kernel.xdp, kernel.batch, 0)
-    assert kernel.batch.state[at.RETRIES] == xdp.TRIES
+        xdp_socket_io.start_transmission(kernel.pool, kernel.xdp, kernel.batch, 0)
+    assert kernel.batch.state[at.RETRIES] == xdp_socket_io.TRIES
     assert (kernel.batch.state[at.UNSENT], kernel.sides[0][TX].waiting()) == (0, 1)
 
 
@@ -163,7 +163,7 @@ def test_a_socket_that_takes_nothing_is_asked_so_often_and_frames_stay(kernel):
 @given(st.lists(st.tuples(st.sampled_from(["in", "out", "sent", "turn"]), st.integers(0, 1))))
 def test_no_row_is_lost_or_in_two_places(steps):
     kernel = Kernel(sockets=2)
-    xdp.supply(kernel.pool, kernel.xdp)
+    xdp_socket_io.fill_rings(kernel.pool, kernel.xdp)
     for what, s in steps:
         if what == "in" and kernel.sides[s][FILL].waiting():
             kernel.arrives(s, FRAME)
@@ -174,9 +174,9 @@ def test_no_row_is_lost_or_in_two_places(steps):
                 assert kernel.sends(s) == FRAME
         else:
             received(kernel)
-            xdp.tend(kernel.pool, kernel.xdp, kernel.batch)
+            xdp_socket_io.service_rings(kernel.pool, kernel.xdp, kernel.batch)
     received(kernel)
-    xdp.tend(kernel.pool, kernel.xdp, kernel.batch)
+    xdp_socket_io.service_rings(kernel.pool, kernel.xdp, kernel.batch)
     held = [entry for rings in kernel.sides for entry in _rows_in(rings)]
     held += kernel.pool.free[: kernel.unused].tolist()
     assert sorted(held) == list(range(32))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from orchestrator.engine.datapath import ring, xdp
-from orchestrator.engine.datapath.xdp import DONE, FILL, HEADROOM, RX, TX
+from orchestrator.engine.datapath import xdp_ring, xdp_socket_io
+from orchestrator.engine.datapath.xdp_socket_io import DONE, FILL, HEADROOM, RX, TX
 from tests.orchestrator.engine.datapath.played import Kernel, Ring
 
 NOTHING = -1
@@ -24,7 +24,7 @@ class Watching:
         self.rings = self.kernel.sides[0]
         self.came = 0
         self.sent: list[int] = []
-        self._store = ring.store_index
+        self._store = xdp_ring.store_index
 
     def store(self, address: int, value: int) -> None:
         """In the place of `store_index`."""
@@ -58,15 +58,15 @@ def receiving() -> None:
     """Every frame is read before its entry is given back, and rows go back whole."""
     watching = Watching()
     kernel = watching.kernel
-    ring.store_index = watching.store
-    xdp.supply(kernel.pool, kernel.xdp)
+    xdp_ring.store_index = watching.store
+    xdp_socket_io.fill_rings(kernel.pool, kernel.xdp)
     lengths: list[int] = []
     while len(lengths) < FRAMES:
-        count = xdp.receive(kernel.xdp, kernel.batch, 0)
+        count = xdp_socket_io.receive(kernel.xdp, kernel.batch, 0)
         assert count > 0, "no frame comes any more"
         for k in range(count):
             lengths.append(int(kernel.batch.lengths[k]))
-            xdp.refill(kernel.xdp, 0, kernel.batch.slots[k], kernel.octets.shape[1])
+            xdp_socket_io.refill(kernel.xdp, 0, kernel.batch.slots[k], kernel.octets.shape[1])
     assert lengths == list(range(60, 60 + FRAMES))
     assert watching.rings[FILL].waiting() == len(watching.rings[FILL].entries)
     assert watching.rings[RX].waiting() == 0
@@ -76,12 +76,12 @@ def sending() -> None:
     """Every frame is written before it is handed over, and its row read before that is back."""
     watching = Watching()
     kernel = watching.kernel
-    ring.store_index = watching.store
+    xdp_ring.store_index = watching.store
     for number in range(FRAMES):
         kernel.pool.clock[0].free -= 1
         slot = int(kernel.pool.free[kernel.pool.clock[0].free])
-        xdp.post(kernel.pool, kernel.xdp, kernel.batch, 0, slot, 60, 60 + number)
-        xdp.reap(kernel.pool, kernel.xdp, 0)
+        xdp_socket_io.post(kernel.pool, kernel.xdp, kernel.batch, 0, slot, 60, 60 + number)
+        xdp_socket_io.reclaim_sent(kernel.pool, kernel.xdp, 0)
     assert watching.sent == list(range(60, 60 + FRAMES))
     assert sorted(kernel.pool.free.tolist()) == list(range(16)), "a row is lost or there twice"
     assert watching.rings[TX].waiting() == watching.rings[DONE].waiting() == 0

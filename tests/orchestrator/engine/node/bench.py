@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.assembly.builder import Sizes, WorldBuilder
+from orchestrator.assembly.world_builder import Sizes, WorldBuilder
 from orchestrator.engine.node.event_loop import simulate
-from orchestrator.engine.node.wake import LINES, SAMPLER_ACTOR, wake_at
-from orchestrator.engine.node.world import World
+from orchestrator.engine.node.event_queue import LINES, SAMPLER_ACTOR, wake_at
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import COPY, DATA, NEVER, NONE, SWITCH, VOQ, record
 from tests.orchestrator.worlds import Empty
 

@@ -229,8 +229,8 @@ def test_a_flow_of_another_transport_or_of_none_is_refused(monkeypatch: pytest.M
 
 
 def test_an_acknowledgement_for_a_flow_without_a_transport_harms_nobody() -> None:
-    from orchestrator.engine.node.receive import receive
-    from orchestrator.engine.stepping import take
+    from orchestrator.engine.node.receive_path import receive
+    from orchestrator.engine.node_api import take
     from tests.orchestrator.worlds import assembled
 
     assembly = assembled(line_of_three())

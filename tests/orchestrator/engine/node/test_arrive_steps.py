@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from orchestrator.engine.node.arrive import PATIENCE_PS
+from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
 from orchestrator.engine.records import ELSEWHERE, NEVER, NONE
 from tests.orchestrator.engine.node.bench import SOURCE, Bench, values
 
@@ -56,12 +56,12 @@ def test_a_line_that_has_patience_hands_over_all_that_was_due_each_as_of_its_ins
 
 
 def test_before_a_sample_is_taken_what_was_due_earlier_is_handed_over() -> None:
-    bench, (a, b, c) = with_line(100, 199, 200, patience=PATIENCE_PS)
+    bench, (a, b, c) = with_line(100, 199, 200, patience=LEAST_INTERVAL_PS)
     for port in bench.world.ports:
         port.paused_until = 150
     bench.sample(200)
     assert came(bench) == [(a, 1, 100), (b, 1, 199)]
-    assert bench.line(0) == 200 + PATIENCE_PS
+    assert bench.line(0) == 200 + LEAST_INTERVAL_PS
     assert [values(port, "paused_ps", "pause_counted") for port in bench.world.ports] == [
         *([150, 200], [150, 200])
     ]

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.engine.frames.layout import VLAN
-from orchestrator.engine.frames.stamps import FIRST, PORT, QUEUED, ROOM, STAMPED, WORDS
+from orchestrator.engine.frames.frame_layout import VLAN
+from orchestrator.engine.frames.telemetry_header import FIRST, PORT, QUEUED, ROOM, STAMPED, WORDS
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node import buffer
 from orchestrator.engine.node.buffer import (
+    can_change_lane,
     LANE,
     LARGEST,
     RANDOM,
     STAMP,
     STAMP_IF_LARGER,
     STAMP_IF_SMALLER,
-    can_be_moved,
 )
 from orchestrator.engine.records import CNM, DATA, HOST, NEVER, NONE
 from tests.orchestrator.engine.node.bench import SOURCE, Bench, values
@@ -145,9 +145,9 @@ def test_there_are_eight_priorities_and_those_of_the_lane_itself_are_no_other(
 ) -> None:
     bench = Bench()
     frame = bench.world.frames[bench.frame()]
-    assert bool(can_be_moved(bench.world, 0, frame, priority)) == moves
+    assert bool(can_change_lane(bench.world, 0, frame, priority)) == moves
     bench.world.queues[0].input = 0
-    assert not can_be_moved(bench.world, 0, frame, priority), "inputs have their lanes by the tag"
+    assert not can_change_lane(bench.world, 0, frame, priority), "inputs have their lanes by the tag"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_priority_that_no_tag_could_tell_is_none(
     w = replace(bench.world, types=bench.world.types.copy())  # all worlds have one table
     w.types["template"][kind, VLAN : VLAN + 2] = octets
     frame = w.frames[bench.frame(kind=kind)]
-    assert bool(can_be_moved(w, 0, frame, 1)) == moves
+    assert bool(can_change_lane(w, 0, frame, 1)) == moves
 
 
 @pytest.mark.parametrize("queue", [0, 1])

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.recording import Recording
-from orchestrator.run.audit import audit
-from tests.orchestrator.engine.node.test_late import same
+from orchestrator.run.frame_audit import audit
+from tests.orchestrator.engine.node.test_lazy_egress import same
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import Table, assembled, recorded, run_in_steps, run_until
 

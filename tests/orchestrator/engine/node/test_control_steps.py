@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.engine.frames.frametype import CONTROL
-from orchestrator.engine.frames.pfc import quanta_of
-from orchestrator.engine.node.control import (
-    is_a_message,
+from orchestrator.engine.frames.frame_type import CONTROL
+from orchestrator.engine.frames.pfc_frame import quanta_of
+from orchestrator.engine.node.control_frames import (
+    is_message_kind,
     is_pause,
     pop_control,
     push_control,
+    send_message_to_source,
     send_pause,
-    tell_source,
 )
 from orchestrator.engine.records import CNM, CNP, DATA, GRANT, NEVER, NONE, PAUSE, PFC, RETURNED
 from tests.orchestrator.engine.node.bench import LANES, POOL, SOURCE, Bench, values
@@ -83,12 +83,12 @@ def test_an_idle_port_wakes_at_once_for_a_control_frame() -> None:
 def test_what_is_pause_and_what_is_a_message(kind: int, held_back: bool, message: bool) -> None:
     bench = Bench()
     assert bool(is_pause(bench.world.frames[bench.frame(kind=kind)])) != held_back
-    assert bool(is_a_message(bench.world, kind)) == message
+    assert bool(is_message_kind(bench.world, kind)) == message
     for none in (-1, 40, 63, 64):
-        assert not is_a_message(bench.world, none)
+        assert not is_message_kind(bench.world, none)
     w = replace(bench.world, types=bench.world.types.copy())
     w.types["carried"][-1] = CONTROL
-    assert not is_a_message(w, -1), "it is no kind, whatever the last one is"
+    assert not is_message_kind(w, -1), "it is no kind, whatever the last one is"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_without_a_descriptor_nothing_is_sent() -> None:
     bench.world.clock[0].free = 0
     paused(bench, 0, 9)
     paused(bench, 0, 9, GRANT)
-    tell_source(bench.world, 0, 1, 3, NOW)
+    send_message_to_source(bench.world, 0, 1, 3, NOW)
     assert (waiting(bench, 0), waiting(bench, 1), bench.world.queues[0].pause_sent) == ([], [], 0)
     assert bench.world.clock[0].no_descriptor == 2
 
@@ -230,7 +230,7 @@ def told(bench: Bench, kind: int, **sampled: int) -> int:
     fields = {"source": SOURCE, "destination": 2, "sequence": 6, "flow": 0, "priority": 3}
     culprit = bench.frame(**(fields | {"length": 700, "created": 55} | sampled))
     bench.say(kind=kind, feedback=9, offset=640, delta=-64)
-    tell_source(bench.world, 0, 1, culprit, NOW)
+    send_message_to_source(bench.world, 0, 1, culprit, NOW)
     return int(bench.world.ports[0].control_head)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.engine.node.latency import latency_edges
-from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.node.latency_histogram import latency_edges
+from orchestrator.engine.node.transmitter import wire_time
 from orchestrator.recording import Recording
-from orchestrator.run.audit import audit
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import MS, US, Table, assembled, at, recorded, run_in_steps
 
 LINK = 10**9

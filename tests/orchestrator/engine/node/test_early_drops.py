@@ -13,12 +13,12 @@ from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import record as fields
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Plan
-from orchestrator.plan.catalog import Use
-from orchestrator.plan.observed import Observed
+from orchestrator.plan.plugin_catalog import Use
+from orchestrator.plan.observables import Observed
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation
-from orchestrator.run.audit import audit
+from orchestrator.run import buffer_conservation
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import MS, Empty, line_of_three, run_in_steps
 
 STATE = fields("came", "left", "waited", "longest")
@@ -96,7 +96,7 @@ def test_what_is_dropped_early_is_counted_apart_and_everything_adds_up(
     assert queue.frames_out == left - left // 5
     assert queue.bytes_out == 1500 * queue.frames_out
     assert recording.column("switch.sink", "frames_dropped_early")[-1] == came // 3 + left // 5
-    assert conservation.broken(recording) == []
+    assert buffer_conservation.unbalanced_buffers(recording) == []
     sent = assembly.world.ports[assembly.indices.port_rows["switch.sink"]].frames_out
     assert sent == queue.frames_out, "what was dropped on its way out took no time of the link"
     assert abs(int(queue.frames_out) - 20 * MS // (120 * 10**6)) <= 2, "nor did it idle"
@@ -132,7 +132,7 @@ def test_at_an_input_frames_are_dropped_and_marked_on_arrival() -> None:
     came = int(recording.column("switch.nic/in", "frames_in")[-1])
     assert recording.column("switch.nic/in", "frames_dropped_early")[-1] == came // 3 > 0
     assert recording.column("switch.nic/in", "frames_marked")[-1] == came // 4
-    assert conservation.broken(recording) == []
+    assert buffer_conservation.unbalanced_buffers(recording) == []
 
 
 def test_drops_that_nobody_announced_make_no_result() -> None:
@@ -144,7 +144,7 @@ def test_drops_that_nobody_announced_make_no_result() -> None:
 def test_conservation_notices_a_drop_that_is_not_counted() -> None:
     recording = ran(world(BOTH, {}))
     recording.column("switch.sink", "frames_dropped_early")[-1] -= 1
-    (sentence,) = conservation.broken(recording)
+    (sentence,) = buffer_conservation.unbalanced_buffers(recording)
     assert sentence.startswith("switch.sink: at 0.02 s")
 
 

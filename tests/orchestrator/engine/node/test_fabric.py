@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
-from orchestrator.run.audit import audit
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import MS, US, Table, assembled, at, recorded, run_in_steps
 
 LINK = 10**10

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.engine.frames.pfc import set_quanta
-from orchestrator.engine.node.lane import (
+from orchestrator.engine.frames.pfc_frame import set_quanta
+from orchestrator.engine.node.lane_flow_control import (
+    apply_grant,
+    apply_pause,
+    apply_pfc,
     count_pause,
     lane_index,
-    obey_pause,
-    obey_pfc,
-    take_grant,
     use_credit,
 )
 from orchestrator.engine.records import NEVER
@@ -70,11 +70,11 @@ def test_pause_holds_from_now_for_its_quanta_whatever_held_before(quanta: int) -
     bench = Bench()
     w = bench.world
     w.ports[1].paused_until = NEVER
-    obey_pause(w, 1, bench.frame(feedback=quanta), NOW)
+    apply_pause(w, 1, bench.frame(feedback=quanta), NOW)
     names = ("paused_until", "pause_received", "paused_ps")
     assert values(w.ports[1], *names) == [NOW + quanta * QUANTUM, 1, NOW]
     assert bench.unused == POOL
-    obey_pause(w, 1, bench.frame(feedback=0), NOW + 5)
+    apply_pause(w, 1, bench.frame(feedback=0), NOW + 5)
     assert values(w.ports[1], *names) == [NOW + 5, 2, NOW + (5 if quanta else 0)]
 
 
@@ -101,7 +101,7 @@ def test_pfc_holds_the_lanes_of_its_priorities_for_the_longest(
         set_quanta(frame, priority, named.get(priority, 40_000))
     for lane in (EVEN, ODD):
         w.lanes[lane].paused_until = LONG_AGO
-    obey_pfc(w, 1, index, NOW)
+    apply_pfc(w, 1, index, NOW)
     assert [int(w.lanes[lane].paused_until) for lane in (EVEN, ODD)] == [even, odd]
     assert values(w.ports[1], "pause_received", "pause_counted", "paused_until") == [1, NOW, 0]
     assert w.lanes[EVEN].paused_ps == LONG_AGO, "what was before is counted"
@@ -147,7 +147,7 @@ def test_a_grant_lets_its_lane_go_where_it_is_more_than_was_used(
     w = bench.world
     lane = w.lanes[ODD]
     lane.granted, lane.granted_used, lane.paused_until = granted, used, LONG_AGO
-    take_grant(w, 1, bench.frame(mark=1 << priority, sequence=octets), NOW)
+    apply_grant(w, 1, bench.frame(mark=1 << priority, sequence=octets), NOW)
     assert values(lane, "granted", "paused_until") == found
     assert values(lane, "granted_used", "paused_ps") == [used, LONG_AGO]
     assert values(w.ports[1], "pause_received", "pause_counted") == [1, NOW]

@@ -14,11 +14,11 @@ from orchestrator.engine.node.buffer import LANE
 from orchestrator.engine.records import record as fields
 from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.plan import Plan
-from orchestrator.plan.catalog import Use
+from orchestrator.plan.plugin_catalog import Use
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation
-from orchestrator.run.audit import audit
+from orchestrator.run import buffer_conservation
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import MS, Empty, Table, line_of_three, run_in_steps
 
 STATE = fields("came")
@@ -101,9 +101,9 @@ def test_frames_go_on_in_the_lane_that_was_said(switch: dict[str, Any]) -> None:
         assert sent["p0"] == pytest.approx(sent["p5"], abs=2), "both wait, and take turns"
     for lane, count in sent.items():
         assert last(recording, f"far.sink/{lane}", "frames_in") == pytest.approx(count, abs=1)
-    assert conservation.broken(recording) == []
+    assert buffer_conservation.unbalanced_buffers(recording) == []
     recording.column(HERE, "frames_moved")[-1] -= 1
-    assert len(conservation.broken(recording)) == 1
+    assert len(buffer_conservation.unbalanced_buffers(recording)) == 1
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
@@ -117,7 +117,7 @@ def test_a_frame_moves_once_at_a_port(switch: dict[str, Any]) -> None:
     lost = last(recording, ASIDE, "frames_dropped") + last(recording, HERE, "frames_dropped")
     assert lost > 50
     assert last(recording, HERE, "frames_moved") > 100
-    assert conservation.broken(recording) == []
+    assert buffer_conservation.unbalanced_buffers(recording) == []
 
 
 def test_a_lane_that_there_is_not_changes_nothing() -> None:

@@ -10,8 +10,8 @@ from scapy.contrib.mac_control import MACControlClassBasedFlowControl
 from scapy.layers.l2 import Ether
 
 from orchestrator.engine.frames import decode, encode
-from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.pfc import quanta_of, set_quanta
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.pfc_frame import quanta_of, set_quanta
 from orchestrator.engine.records import PFC
 from orchestrator.recording import Recording
 from tests.orchestrator.worlds import MS, Table, at, line_of_three, recorded
@@ -77,7 +77,7 @@ def test_with_shared_lanes_pfc_holds_every_priority() -> None:
 
 
 def test_the_octets_of_a_pfc_frame() -> None:
-    frame = blank_frames(1)[0]
+    frame = empty_descriptors(1)[0]
     frame.kind, frame.length, frame.source, frame.mark, frame.inner = PFC, 60, 7, 0b1000_1001, 0
     for priority, quanta in ((0, 0xFFFF), (3, 0x1234), (7, 1)):
         set_quanta(frame, priority, quanta)
@@ -89,7 +89,7 @@ def test_the_octets_of_a_pfc_frame() -> None:
 
 @given(vector=st.integers(0, 255), quanta=st.lists(st.integers(0, 65_535), min_size=8, max_size=8))
 def test_a_pfc_frame_comes_back_as_it_went(vector: int, quanta: list[int]) -> None:
-    frame, again = (blank_frames(1)[0] for _ in range(2))
+    frame, again = (empty_descriptors(1)[0] for _ in range(2))
     frame.kind, frame.length, frame.source, frame.mark, frame.inner = PFC, 60, 1, vector, 0
     for priority, value in enumerate(quanta):
         set_quanta(frame, priority, value)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from orchestrator.assembly import Assembly, assemble
-from orchestrator.assembly.changes import commands_for, insert
-from orchestrator.engine.records import HURRY, LATE_INSIDE, LATE_NO_MORE
+from orchestrator.assembly.live_commands import commands_for, insert
+from orchestrator.engine.records import DISABLE_LAZINESS, LAZINESS_DISABLED, LAZY_BEHIND_INPUTS
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.audit import audit
-from tests.orchestrator.engine.node.test_late import COUNTED, both, late, prompt, same, saved
+from orchestrator.run.frame_audit import audit
+from tests.orchestrator.engine.node.test_lazy_egress import both, COUNTED, late, prompt, same, saved
 from tests.orchestrator.worlds import MS, US, Table, assembled, run_until
 
 LINK = 10**9
@@ -218,7 +218,7 @@ def test_a_change_while_it_runs_has_input_and_port_in_time(key: str) -> None:
     one, other = assemble(plan, spare=16), prompt(table)
     run_until(one, at)
     commands = commands_for(one, set(plan.plan.nodes), changed.actions[0])
-    assert sum(command.action == HURRY for command in commands) == 5
+    assert sum(command.action == DISABLE_LAZINESS for command in commands) == 5
     assert insert(one.world, at, commands)
     assert calm(one) == 5
     for assembly in (one, other):
@@ -227,7 +227,7 @@ def test_a_change_while_it_runs_has_input_and_port_in_time(key: str) -> None:
             audit(assembly.world)
     same(one, other)
     assert calm(one) == 0
-    assert set(one.world.ports["late"].tolist()) == {0, LATE_NO_MORE}
+    assert set(one.world.ports["late"].tolist()) == {0, LAZINESS_DISABLED}
 
 
 def test_a_late_port_behind_inputs_that_hurries_wakes_for_each_frame() -> None:
@@ -249,7 +249,7 @@ def test_a_late_port_behind_inputs_that_hurries_wakes_for_each_frame() -> None:
         queues = [assembly.world.queues for assembly in (one, other)]
         for field in ("frames_in", "frames_out", "bytes", "reserved", "bytes_max"):
             assert queues[0][field].tolist() == queues[1][field].tolist()
-        kept = LATE_NO_MORE if step * 10 * US >= MS else LATE_INSIDE
+        kept = LAZINESS_DISABLED if step * 10 * US >= MS else LAZY_BEHIND_INPUTS
         assert one.world.ports["late"][port] == kept
     same(one, other)
 

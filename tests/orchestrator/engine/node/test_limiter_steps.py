@@ -9,17 +9,17 @@ import pytest
 from pydantic import Field
 
 from orchestrator.algorithm import reaction_point
-from orchestrator.assembly.builder import Sizes, WorldBuilder
-from orchestrator.engine.node.limiter import (
-    begin,
-    bind,
-    charge,
-    end,
+from orchestrator.assembly.world_builder import Sizes, WorldBuilder
+from orchestrator.engine.node.rate_limiter import (
+    begin_limiter,
+    bind_limiter,
+    end_limiter,
     expire,
-    feed_back,
-    hear_acknowledgement,
-    hear_loss,
     next_timer,
+    on_acknowledgement,
+    on_congestion_message,
+    on_frame_sent,
+    on_loss,
 )
 from orchestrator.engine.records import (
     FRAMES,
@@ -31,7 +31,7 @@ from orchestrator.engine.records import (
     TRANSPORT,
     record,
 )
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from tests.orchestrator.engine.node.bench import values
 
 PERIOD, PHASE = 10**6, 123
@@ -232,7 +232,7 @@ class Nic:
 def with_flow(flow: dict[str, int] | None = None, named: int = 2) -> Nic:
     """A NIC whose first limiter has flow 0, with these fields, of which nothing is noted yet."""
     nic = Nic(named=named)
-    assert bind(nic.world, 0, NOW) == FIRST
+    assert bind_limiter(nic.world, 0, NOW) == FIRST
     nic.limiter().target = 0
     nic.others_speak()
     for name, value in (flow or {}).items():
@@ -266,7 +266,7 @@ def test_flows_get_the_free_limiters_of_their_node_and_the_next_one_gets_none() 
     flows = nic.world.flows
     flows[1].bytes = 4000
     nic.limiter().tokens = 5
-    assert [bind(nic.world, flow, NOW) for flow in (1, 0, 2)] == [FIRST, OTHER, NONE]
+    assert [bind_limiter(nic.world, flow, NOW) for flow in (1, 0, 2)] == [FIRST, OTHER, NONE]
     assert flows["limiter"].tolist() == [OTHER, FIRST, NONE]
     row = nic.limiter()
     assert values(row, "flow", "backlog", "tokens", "tick") == [1, 4000, 0, TICK]
@@ -283,7 +283,7 @@ def test_a_flow_with_a_limiter_takes_its_frames_out_of_the_shared_queue(
     flow = nic.world.flows[0]
     flow.shared, flow.bytes = shared, 1500
     nic.world.nodes[MINE].host_bytes = 5000
-    bind(nic.world, 0, NOW)
+    bind_limiter(nic.world, 0, NOW)
     assert (flow.shared, nic.world.nodes[MINE].host_bytes) == (0, left)
 
 
@@ -299,7 +299,7 @@ def test_nothing_of_the_flow_before_is_left_but_random_numbers(state: np.dtype) 
     row.timers[:2] = 8
     nic.world.memory[nic.built.state_at("rp2", "before")] = 5
     nic.answers(answer=0, active=1)
-    bind(nic.world, 0, NOW)
+    bind_limiter(nic.world, 0, NOW)
     assert nic.heard() == "1"
     assert nic.state(*names) == [NOW * (name == "now") for name in names]
     assert seeds == (nic.state("lfsr") if state is HEARD else [])
@@ -314,26 +314,26 @@ def test_nothing_behind_its_state_is_forgotten() -> None:
     nic.answers(answer=1)
     place = nic.built.offset("params1", 0, "answer")
     assert place == nic.built.state_at("rp1", "before") + len(HEARD.names or ())
-    bind(nic.world, 0, NOW)
+    bind_limiter(nic.world, 0, NOW)
     assert nic.world.memory[place] == 1
 
 
 def test_a_flow_that_begins_is_bound_and_started() -> None:
     nic = Nic()
-    begin(nic.world, 0, NOW)
+    begin_limiter(nic.world, 0, NOW)
     assert (nic.heard(), nic.world.flows[0].limiter) == ("123", FIRST)
-    begin(nic.world, 0, NOW + PERIOD)
+    begin_limiter(nic.world, 0, NOW + PERIOD)
     assert nic.heard() == "1233", "it has kept its limiter"
     assert nic.limiter().tick == TICK + PERIOD
     nic.answers(active=0)
-    begin(nic.world, 0, NOW)
+    begin_limiter(nic.world, 0, NOW)
     assert is_free(nic), "its reaction point has ended at once"
 
 
 def test_a_flow_that_begins_without_a_free_limiter_is_counted() -> None:
     nic = Nic()
     for flow in (1, 2, 0):
-        begin(nic.world, flow, NOW)
+        begin_limiter(nic.world, flow, NOW)
     assert nic.world.nodes["feedback_unassigned"].tolist() == [0, 1]
     assert (nic.heard(FIRST), nic.heard(OTHER)) == ("123", "123")
 
@@ -341,7 +341,7 @@ def test_a_flow_that_begins_without_a_free_limiter_is_counted() -> None:
 def test_a_flow_that_is_limited_by_messages_alone_begins_without_a_limiter() -> None:
     nic = Nic()
     nic.world.flows[0].limited = 0
-    begin(nic.world, 0, NOW)
+    begin_limiter(nic.world, 0, NOW)
     assert (nic.heard(), nic.world.flows[0].limiter) == ("0", NONE)
     assert nic.world.nodes["feedback_unassigned"].tolist() == [0, 0]
 
@@ -351,7 +351,7 @@ def test_what_is_sent_is_charged_and_told(answer: int) -> None:
     nic = with_flow()
     nic.answers(answer)
     frame = nic.world.frames[nic.frame()]
-    charge(nic.world, FIRST, frame, NOW + 2 * PERIOD)
+    on_frame_sent(nic.world, FIRST, frame, NOW + 2 * PERIOD)
     row = nic.limiter()
     assert values(row, "tokens", "tick") == [2 * GAIN - 1000 * BITS, TICK + 2 * PERIOD]
     assert nic.heard() == "6"
@@ -359,7 +359,7 @@ def test_what_is_sent_is_charged_and_told(answer: int) -> None:
     assert probes(nic) == ([(PROBE, 77, 0)] if answer else [])
     assert not is_free(nic)
     nic.answers(active=0)
-    charge(nic.world, FIRST, frame, NOW + 2 * PERIOD)
+    on_frame_sent(nic.world, FIRST, frame, NOW + 2 * PERIOD)
     assert is_free(nic), "its reaction point has ended with that frame"
 
 
@@ -371,7 +371,7 @@ def test_a_flow_that_is_off_has_ended_with_its_last_frame(
 ) -> None:
     nic = with_flow({"on": on, "head": 3})
     nic.limiter().backlog = backlog
-    charge(nic.world, FIRST, nic.world.frames[nic.frame()], NOW)
+    on_frame_sent(nic.world, FIRST, nic.world.frames[nic.frame()], NOW)
     assert nic.heard() == heard
     assert not is_free(nic)
 
@@ -381,13 +381,13 @@ def test_a_message_is_counted_and_told(answer: int) -> None:
     nic = with_flow()
     nic.answers(answer)
     nic.limiter().feedback_received = 4
-    feed_back(nic.world, FIRST, nic.world.frames[nic.frame(length=106)], NOW + 2 * PERIOD)
+    on_congestion_message(nic.world, FIRST, nic.world.frames[nic.frame(length=106)], NOW + 2 * PERIOD)
     assert values(nic.limiter(), "feedback_received", "tick") == [5, TICK + 2 * PERIOD]
     assert nic.heard() == "5"
     assert nic.state("said", "now", "length") == [0, NOW + 2 * PERIOD, 106]
     assert probes(nic) == ([(PROBE, 77, 0)] if answer else [])
     nic.answers(0, active=0)
-    feed_back(nic.world, FIRST, nic.world.frames[nic.frame()], NOW)
+    on_congestion_message(nic.world, FIRST, nic.world.frames[nic.frame()], NOW)
     assert is_free(nic)
 
 
@@ -481,7 +481,7 @@ def test_a_limiter_whose_flow_has_gone_is_let_go_when_no_timer_is_left(
     for name, value in waits.items():
         nic.limiter()[name] = value
     nic.limiter().active = 1
-    feed_back(nic.world, FIRST, nic.world.frames[nic.frame()], NOW)
+    on_congestion_message(nic.world, FIRST, nic.world.frames[nic.frame()], NOW)
     assert is_free(nic) == free
 
 
@@ -509,7 +509,7 @@ def test_frames_of_a_flow_that_is_let_go_are_shared_again(
     node = nic.world.nodes[MINE]
     node.host_capacity, node.host_bytes = capacity, 100
     nic.answers(active=0)
-    feed_back(nic.world, FIRST, nic.world.frames[nic.frame()], NOW)
+    on_congestion_message(nic.world, FIRST, nic.world.frames[nic.frame()], NOW)
     assert is_free(nic)
     assert (nic.world.flows[0].shared, node.host_bytes) == (shares, 100 + 1500 * shares)
     assert nic.world.nodes[0].host_bytes == 0
@@ -520,7 +520,7 @@ def test_an_acknowledgement_is_told_with_what_is_new_in_it() -> None:
     index = nic.frame(created=NOW - 700, length=70)
     nic.limiter().stamps = 5
     nic.answers(1)
-    hear_acknowledgement(nic.world, 0, index, 7000, 4500, NOW + PERIOD)
+    on_acknowledgement(nic.world, 0, index, 7000, 4500, NOW + PERIOD)
     row = nic.limiter()
     assert values(row, "rtt", "flight", "acked", "marked", "acked_total") == [
         *(700 + PERIOD, 3000, 2000, 500, 9000)
@@ -529,7 +529,7 @@ def test_an_acknowledgement_is_told_with_what_is_new_in_it() -> None:
     assert (nic.heard(), nic.state("said", "length")) == ("8", [0, 70])
     assert probes(nic) == [(PROBE, 77, 0)]
     nic.answers(0, active=0)
-    hear_acknowledgement(nic.world, 0, index, 7000, 4500, NOW - 700)
+    on_acknowledgement(nic.world, 0, index, 7000, 4500, NOW - 700)
     assert row.rtt == 1, "no time at all is a ps"
     assert (is_free(nic), len(probes(nic))) == (True, 1)
 
@@ -538,23 +538,23 @@ def test_a_loss_is_told_with_how_many_there_were() -> None:
     nic = with_flow({"flight": 3000, "losses": 12, "lost_made": 456})
     nic.answers(1)
     frame = nic.world.frames[nic.frame(length=70)]
-    hear_loss(nic.world, 0, 10, frame, NOW + PERIOD)
+    on_loss(nic.world, 0, 10, frame, NOW + PERIOD)
     assert values(nic.limiter(), "flight", "lost", "lost_made", "tick") == [
         *(3000, 2, 456, TICK + PERIOD)
     ]
     assert (nic.heard(), nic.state("said", "length")) == ("9", [0, 70])
     assert probes(nic) == [(PROBE, 77, 0)]
     nic.answers(0, active=0)
-    hear_loss(nic.world, 0, 10, frame, NOW)
+    on_loss(nic.world, 0, 10, frame, NOW)
     assert (is_free(nic), len(probes(nic))) == (True, 1)
 
 
 def test_a_flow_without_a_limiter_hears_nothing() -> None:
     nic = Nic()
     index = nic.frame()
-    hear_acknowledgement(nic.world, 0, index, 0, 0, NOW)
-    hear_loss(nic.world, 0, 0, nic.world.frames[index], NOW)
-    end(nic.world, 0, NOW)
+    on_acknowledgement(nic.world, 0, index, 0, 0, NOW)
+    on_loss(nic.world, 0, 0, nic.world.frames[index], NOW)
+    end_limiter(nic.world, 0, NOW)
     assert [nic.heard(number) for number in range(3)] == ["0", "0", "0"]
 
 
@@ -563,5 +563,5 @@ def test_a_flow_that_is_switched_off_has_ended_where_nothing_waits(
     head: int, heard: str, free: bool
 ) -> None:
     nic = with_flow({"on": 0, "head": head})
-    end(nic.world, 0, NOW + PERIOD)
+    end_limiter(nic.world, 0, NOW + PERIOD)
     assert (nic.heard(), is_free(nic), nic.limiter().tick) == (heard, free, TICK + PERIOD)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.engine.frames.layout import GRANT_OCTETS_AT
-from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.frames.frame_layout import GRANT_OCTETS_AT
+from orchestrator.engine.node.transmitter import wire_time
 from orchestrator.engine.records import NONE
 from orchestrator.errors import BadInput
 from orchestrator.recording import Recording
-from orchestrator.run.audit import audit
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import (
     MS,
     US,

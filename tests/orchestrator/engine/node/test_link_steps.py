@@ -7,12 +7,12 @@ from math import ceil
 
 import pytest
 
-from orchestrator.engine.node.line import leave_line, schedule_line
-from orchestrator.engine.node.link import (
-    LONGEST_PS,
+from orchestrator.engine.node.delay_line import leave_line, schedule_line
+from orchestrator.engine.node.transmitter import (
+    cached_wire_time,
     flow_actor,
+    LONGEST_PS,
     quanta_time,
-    timed,
     transmit,
     wire_time,
 )
@@ -59,14 +59,14 @@ def test_quanta_are_512_bits_each_rounded_up_together(quanta: int, rate: int) ->
 
 def test_a_time_is_divided_out_anew_for_other_octets_or_another_rate_alone() -> None:
     port = Bench().world.ports[0]
-    assert timed(port, 1500, RATE) == FULL
+    assert cached_wire_time(port, 1500, RATE) == FULL
     assert values(port, "timed_octets", "timed_rate", "timed_ps") == [1500, RATE, FULL]
     port.timed_ps = 4
-    assert timed(port, 1500, RATE) == 4, "as it was kept"
-    assert timed(port, 1501, RATE) == FULL + NS_OF_OCTET
+    assert cached_wire_time(port, 1500, RATE) == 4, "as it was kept"
+    assert cached_wire_time(port, 1501, RATE) == FULL + NS_OF_OCTET
     port.timed_ps = 4
-    assert timed(port, 1501, 2 * RATE) == (FULL + NS_OF_OCTET) // 2
-    assert timed(port, 1500, RATE) == FULL
+    assert cached_wire_time(port, 1501, 2 * RATE) == (FULL + NS_OF_OCTET) // 2
+    assert cached_wire_time(port, 1500, RATE) == FULL
 
 
 def test_flows_wake_behind_lines_queues_and_ports() -> None:

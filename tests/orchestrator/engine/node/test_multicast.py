@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.run.audit import audit
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import MS, US, Table, assembled, run_in_steps
 
 LINK = 10**9

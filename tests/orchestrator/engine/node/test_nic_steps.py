@@ -7,11 +7,11 @@ import pytest
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.assembly.builder import Sizes, WorldBuilder
-from orchestrator.engine.node.nic import node_actor
-from orchestrator.engine.node.wake import LINES
+from orchestrator.assembly.world_builder import Sizes, WorldBuilder
+from orchestrator.engine.node.nic_transmit import node_actor
+from orchestrator.engine.node.event_queue import LINES
 from orchestrator.engine.records import CNM, DATA, NEVER, NIC, NONE, SOONEST, record
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from tests.orchestrator.engine.node.bench import NS_OF_OCTET, Bench, values, wake_alone
 
 FULL = 1500 * NS_OF_OCTET

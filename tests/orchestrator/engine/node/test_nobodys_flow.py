@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.engine.node.receiver import send_credit
+from orchestrator.engine.node.credit_receiver import send_credit
 from orchestrator.engine.records import (
     ACK,
     CREDIT,

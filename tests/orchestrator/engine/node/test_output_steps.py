@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.engine.frames.layout import VLAN
-from orchestrator.engine.frames.stamps import ROOM, STAMPED
+from orchestrator.engine.frames.frame_layout import VLAN
+from orchestrator.engine.frames.telemetry_header import ROOM, STAMPED
 from orchestrator.engine.node.buffer import DROP, HEAD, LANE, TRIM
-from orchestrator.engine.node.output import enqueue_apart, leave_lane
+from orchestrator.engine.node.egress_enqueue import enqueue_outlined, leave_lane
 from orchestrator.engine.records import CE, CNM, DATA, DROPS, ECT0, HOST, NONE
 from tests.orchestrator.engine.node.bench import POOL, SOURCE, Bench, values
 
@@ -192,7 +192,7 @@ def test_what_was_promised_room_has_it(crossbar: int, in_order: int, kept: int) 
     w.queues[0].request_head = NONE
     index = bench.frame(source=SOURCE, destination=SOURCE, held=NONE)
     w.ports[0].in_order = in_order
-    enqueue_apart(w, 0, index, NOW)
+    enqueue_outlined(w, 0, index, NOW)
     assert values(w.queues[0], "frames", "frames_dropped") == [kept, 1 - kept]
 
 

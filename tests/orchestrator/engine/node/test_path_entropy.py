@@ -15,15 +15,15 @@ from orchestrator.algorithm import reaction_point
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.engine.frames import decode, encode
-from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.layout import SOURCE_PORT_BASE, SOURCE_PORT_MASK, UDP
-from orchestrator.engine.frames.octets import get16
-from orchestrator.engine.node.ways import way_of
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.frame_layout import SOURCE_PORT_BASE, SOURCE_PORT_MASK, UDP
+from orchestrator.engine.frames.big_endian import get16
+from orchestrator.engine.node.next_hop import output_port
 from orchestrator.engine.records import ACK, DATA, MOST_ENTROPY, NONE, SACK, TRIMMED, record
 from orchestrator.errors import Refused
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, Table, run_until
@@ -119,7 +119,7 @@ def way(assembly: Assembly, node: str, **fields: int) -> int:
     frame = assembly.world.frames[0]
     for name, value in fields.items():
         frame[name] = value
-    return int(way_of(assembly.world, assembly.indices.nodes[node], frame))
+    return int(output_port(assembly.world, assembly.indices.nodes[node], frame))
 
 
 def test_a_header_goes_the_way_of_its_frame_and_an_answer_that_of_its_flow(
@@ -161,7 +161,7 @@ def test_switches_one_behind_the_other_choose_apart(monkeypatch: pytest.MonkeyPa
     kind=st.sampled_from([DATA, TRIMMED]),
 )
 def test_a_source_port_tells_the_entropy(entropy: int, flow: int, kind: int) -> None:
-    frame, back = blank_frames(2)
+    frame, back = empty_descriptors(2)
     frame.kind, frame.flow, frame.source, frame.destination = kind, flow, 3, 4
     frame.length, frame.inner = 72, entropy
     octets = np.zeros(128, np.uint8)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.engine.frames.layout import MINIMUM
-from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.frames.frame_layout import MINIMUM
+from orchestrator.engine.node.transmitter import wire_time
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import ALIGNED, MS, US, Table, at, line_of_three, recorded

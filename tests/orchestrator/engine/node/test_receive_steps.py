@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.engine.node.buffer import DROP, LANE, TRIM
-from orchestrator.engine.node.latency import latency_edges
-from orchestrator.engine.node.receive import wake_input
+from orchestrator.engine.node.latency_histogram import latency_edges
+from orchestrator.engine.node.receive_path import wake_input
 from orchestrator.engine.records import (
     ACK,
     CNM,
@@ -18,12 +18,12 @@ from orchestrator.engine.records import (
     NONE,
     PAUSE,
     PFC,
+    PORT_SETS,
     PROBE,
     REQUEST,
     SACK,
     SINK,
     TRIMMED,
-    WAYS,
 )
 from tests.orchestrator.engine.node.bench import LANES, POOL, SOURCE, Bench, values
 
@@ -137,7 +137,7 @@ def test_messages_go_past_queues_and_to_no_group(kind: int) -> None:
     bench = busy()
     bench.arrives(NOW, kind=kind, length=106)
     assert controls(bench) == [kind]
-    bench.world.routes[0, SOURCE] = WAYS
+    bench.world.routes[0, SOURCE] = PORT_SETS
     bench.arrives(NOW, kind=kind, length=106)
     assert controls(bench) == [kind]
     assert (bench.world.nodes[0].unroutable, bench.unused) == (1, POOL - 1)
@@ -154,7 +154,7 @@ def test_acknowledgements_go_through_queues(kind: int) -> None:
 def test_a_group_is_sent_a_copy_by_each_of_its_ports() -> None:
     bench = busy()
     w = bench.world
-    w.routes[0, SOURCE] = WAYS
+    w.routes[0, SOURCE] = PORT_SETS
     index = bench.arrives(NOW, length=700, flow=0)
     assert [values(w.queues[queue], "frames", "bytes") for queue in range(4)] == [
         *([1, 700], [0, 0], [1, 700], [0, 0])
@@ -167,7 +167,7 @@ def test_a_group_has_as_many_copies_as_ports() -> None:
     bench = Bench(ports=3)
     w = bench.world
     w.ports["free_at"] = BUSY
-    w.routes[0, SOURCE] = WAYS
+    w.routes[0, SOURCE] = PORT_SETS
     bench.arrives(NOW, length=700, flow=0)
     assert [int(w.queues[LANES * port].bytes) for port in range(3)] == [700, 700, 700]
     assert (w.nodes[0].copied, bench.unused) == (2, POOL - 3)
@@ -279,7 +279,7 @@ def test_each_copy_of_a_group_takes_room_in_a_shared_memory() -> None:
     w.inputs[0].first_queue = EVEN + 1
     w.queues[EVEN + 1].input = 0
     w.lane_of[:] = 0
-    w.routes[0, SOURCE] = WAYS
+    w.routes[0, SOURCE] = PORT_SETS
     bench.arrives(NOW, length=700)
     assert [int(queue.frames) for queue in w.queues] == [1, 0, 1, 2]
     assert w.nodes[0].shared_bytes == 1400

@@ -9,14 +9,14 @@ import pytest
 
 from orchestrator.algorithm import receiver
 from orchestrator.assembly import assemble
-from orchestrator.engine.frames import known
-from orchestrator.engine.frames.field import mac, number
-from orchestrator.engine.frames.frametype import FrameType, tells
+from orchestrator.engine.frames import type_registry
+from orchestrator.engine.frames.frame_field import mac, number
+from orchestrator.engine.frames.frame_type import FrameType, match_octets
 from orchestrator.engine.records import CREDIT, FRAME, record
 from orchestrator.plan import Plan
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from orchestrator.registry import GROUP, Registry
-from tests.orchestrator.engine.node.test_canonical import PLACE, from_octets, on_their_way
+from tests.orchestrator.engine.node.test_control_frames import from_octets, on_their_way, PLACE
 from tests.orchestrator.engine.node.test_receivers import incast
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, run_in_steps
@@ -28,7 +28,7 @@ PULL_FRAME = FrameType(
     "a message of a receiver that no type of the core is",
     least=60,
     known=56,
-    fixed=[tells(12, "88b6"), tells(14, "0001")],
+    fixed=[match_octets(12, "88b6"), match_octets(14, "0001")],
     fields=[
         mac("destination", 0),
         mac("source", 6),
@@ -69,10 +69,10 @@ def everything(state, params, node, frame, now, message):  # type: ignore[no-unt
 @pytest.fixture
 def types_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Types that a test brings are forgotten again."""
-    monkeypatch.setattr(known, "_known", dict(known._known))
-    before = known.type_table().copy()
+    monkeypatch.setattr(type_registry, "_registered", dict(type_registry._registered))
+    before = type_registry.type_table().copy()
     yield
-    known.type_table()[:] = before
+    type_registry.type_table()[:] = before
 
 
 @pytest.mark.usefixtures("types_as_before")

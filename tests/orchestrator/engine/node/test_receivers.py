@@ -17,8 +17,8 @@ from orchestrator.errors import BadInput
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
-from orchestrator.run.audit import audit
-from tests.orchestrator.engine.node.test_canonical import seen
+from orchestrator.run.frame_audit import audit
+from tests.orchestrator.engine.node.test_control_frames import seen
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, US, Empty, Table, assembled, run_in_steps, run_until
 

@@ -13,24 +13,24 @@ from pydantic import Field
 from orchestrator.algorithm import congestion_point, reaction_point
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.capability import Capability
-from orchestrator.engine.frames import stamps
-from orchestrator.engine.frames.layout import DATA_HEADER
-from orchestrator.engine.frames.stamps import (
+from orchestrator.engine.frames import telemetry_header
+from orchestrator.engine.frames.frame_layout import DATA_HEADER
+from orchestrator.engine.frames.telemetry_header import (
+    get_stamps,
     PORT,
     QUEUED,
     RATE,
-    SENT,
-    TIME,
-    get_stamps,
     room_octets,
+    SENT,
     stamp_of,
     stamps_of,
+    TIME,
 )
 from orchestrator.engine.records import ACK, DATA, record
 from orchestrator.errors import BadInput, Refused
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, US, Table, line_of_three, run_until
@@ -195,7 +195,7 @@ def test_flows_that_do_not_ask_pass_without_stamps(monkeypatch: pytest.MonkeyPat
         run_until(assembly, step * US)
         for index in np.flatnonzero((w.frames["flow"] == 1) & (w.frames["due"] > 0)):
             if index not in set(w.free[: int(w.clock[0].free)].tolist()):
-                assert w.stamps[index, stamps.ROOM] == 0
+                assert w.stamps[index, telemetry_header.ROOM] == 0
     run_until(assembly, 20 * MS)
     assert heard(assembly)["carried"] == 2
     assert heard(assembly)["queued0"] >= 0
@@ -214,7 +214,7 @@ def test_what_a_capture_keeps_has_the_stamps(monkeypatch: pytest.MonkeyPatch) ->
             length = int(w.capture_lengths[slot, k])
             if length >= 0:
                 get_stamps(70, w.capture_octets[slot, k], length, row)
-                seen.append((slot, row[: stamps.FIRST].tolist(), row[stamps.FIRST + stamps.PORT]))
+                seen.append((slot, row[: telemetry_header.FIRST].tolist(), row[telemetry_header.FIRST + telemetry_header.PORT]))
     near = w.ports[assembly.indices.port_rows["switch.far"]].address
     assert {(tuple(head), int(port)) for _, head, port in seen} == {((2, 2), int(near))}
     assert {slot for slot, _, _ in seen} == {0, 1}

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.frames import decode
-from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.node.wake import wake_time
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.node.event_queue import wake_time
 from orchestrator.engine.records import CNP, DATA, ECHO, PROBE, RETURNED
-from orchestrator.run.audit import audit
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import MS, US, Table, assembled, recorded, run_in_steps, run_until
 
 GBIT = 10**9
@@ -95,7 +95,7 @@ def kinds(scheme: str, port: str, **changes: Any) -> dict[tuple[int, bool], int]
     table = plan(scheme, capture={"ports": [port], "frames": 100_000, "snap": 128}, **changes)
     (capture,) = recorded(table).captures
     found: dict[tuple[int, bool], int] = {}
-    frame = blank_frames(1)[0]
+    frame = empty_descriptors(1)[0]
     for octets, length, outgoing in zip(
         capture.octets, capture.lengths, capture.outgoing, strict=True
     ):
@@ -186,7 +186,7 @@ def test_a_router_changes_addresses_and_ttl_and_the_scheme_still_works():
         at_sink, at_nic = at_nic, at_sink
     data = at_sink.octets[~at_sink.outgoing][0]
     assert data[26] == 62, "TTL behind two routers"
-    own = blank_frames(1)[0]
+    own = empty_descriptors(1)[0]
     decode(data, 1500, own)
     assert bytes(data[30:34]) != bytes(data[7:11]), "the source MAC is the router's"
     back = [row for row, out in zip(at_nic.octets, at_nic.outgoing, strict=True) if not out]

@@ -9,19 +9,24 @@ import pytest
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.assembly.builder import Sizes, WorldBuilder
-from orchestrator.engine.events import TRANSPORT_ARRIVED, TRANSPORT_TRIMMED
-from orchestrator.engine.frames.stamps import ROOM, STAMPED, room_octets
-from orchestrator.engine.node.link import flow_actor
-from orchestrator.engine.node.nic import make_frame, wake_flow
-from orchestrator.engine.node.receive import deliver, take_ack, take_credit, take_header
-from orchestrator.engine.node.transport import (
-    acknowledge,
-    ask,
+from orchestrator.assembly.world_builder import Sizes, WorldBuilder
+from orchestrator.engine.kernel_events import TRANSPORT_ARRIVED, TRANSPORT_TRIMMED
+from orchestrator.engine.frames.telemetry_header import ROOM, room_octets, STAMPED
+from orchestrator.engine.node.transmitter import flow_actor
+from orchestrator.engine.node.nic_transmit import make_frame, wake_flow
+from orchestrator.engine.node.receive_path import (
+    deliver,
+    receive_ack,
+    receive_credit,
+    receive_trimmed,
+)
+from orchestrator.engine.node.transport_calls import (
+    apply_ack,
+    apply_credit,
+    ask_transport_segment,
     delayed_ack,
-    obey_ack,
-    obey_credit,
-    withdraw,
+    on_segment_arrived,
+    withdraw_request,
 )
 from orchestrator.engine.records import (
     ACK,
@@ -38,7 +43,7 @@ from orchestrator.engine.records import (
 )
 from orchestrator.engine.records import MESSAGES as BY_MESSAGES
 from orchestrator.engine.workload import HEADERS
-from orchestrator.plan.params import Params
+from orchestrator.plan.algorithm_params import Params
 from tests.orchestrator.engine.node.bench import values
 from tests.orchestrator.worlds import Empty
 
@@ -239,7 +244,7 @@ class Host:
 def test_a_segment_has_what_its_message_has_left(sequence: int, row: int, octets: int) -> None:
     host = Host(answer=1, sequence=sequence, mark=3)
     host.flow.flight, host.flow.octets_made = 10, 20
-    assert ask(host.world, MINE, NOW) == sequence
+    assert ask_transport_segment(host.world, MINE, NOW) == sequence
     flow, length = host.flow, HEADERS + octets
     assert values(flow, "length", "sending", "flight", "octets_made", "made") == [
         *(length, row, 10 + length, 20 + length, NOW)
@@ -272,7 +277,7 @@ def test_a_segment_that_was_made_before_is_sent_again(
 ) -> None:
     host = Host(answer=1, sequence=sequence)
     host.flow.highest = highest
-    ask(host.world, MINE, NOW)
+    ask_transport_segment(host.world, MINE, NOW)
     assert values(host.flow, "frames_resent", "highest") == [resent, max(highest, sequence + 1)]
 
 
@@ -284,7 +289,7 @@ def test_messages_are_handed_over_when_they_begin_and_the_next_one_is_waited_for
         (NOW, 3, 4, 3500, NOW + 5),
         (NOW + 5, 4, 5, 3800, NEVER),
     ):
-        assert ask(host.world, MINE, now) == NONE
+        assert ask_transport_segment(host.world, MINE, now) == NONE
         demand = octets + available * HEADERS
         assert values(host.flow, "message", "available", "demand") == [message, available, demand]
         assert host.noted("begun") == [available], "before it was asked"
@@ -297,7 +302,7 @@ def test_messages_are_handed_over_when_they_begin_and_the_next_one_is_waited_for
 )
 def test_a_message_that_begins_is_never_missed(answer: int, asks: int, then: int) -> None:
     host = Host(answer=answer, ask_at=asks)
-    ask(host.world, MINE, NOW)
+    ask_transport_segment(host.world, MINE, NOW)
     assert host.flow.next_frame == then
 
 
@@ -308,7 +313,7 @@ def test_who_wants_nothing_sent_is_asked_again_when_time_has_gone_on(asks: int, 
     host = Host(ask_at=asks)
     host.flow.message = 4
     host.flow.length = 70
-    assert ask(host.world, MINE, NOW) == NONE
+    assert ask_transport_segment(host.world, MINE, NOW) == NONE
     assert values(host.flow, "next_frame", "length", "flight") == [NOW + then, FULL, 0]
 
 
@@ -322,11 +327,11 @@ def test_a_window_that_is_shut_holds_the_flow_until_it_opens(
     host = Host()
     host.controlled(window=window, rtt=5000)
     host.flow.message, host.flow.flight, host.flow.made = 4, flight, NOW
-    assert ask(host.world, MINE, NOW) == NONE
+    assert ask_transport_segment(host.world, MINE, NOW) == NONE
     assert host.noted("held") == [host.flow.held] == [held]
     assert host.flow.next_frame == then
     host.flow.controlled = 0
-    ask(host.world, MINE, NOW)
+    ask_transport_segment(host.world, MINE, NOW)
     assert host.noted("held") == [0]
 
 
@@ -334,22 +339,22 @@ def test_losses_that_are_found_when_asked_are_told() -> None:
     host = Host(losses=3)
     host.controlled()
     host.flow.losses, host.flow.made = 4, 777
-    ask(host.world, MINE, NOW)
+    ask_transport_segment(host.world, MINE, NOW)
     assert host.noted("losses", "acks", of="point") == [3, 0]
     assert values(host.world.limiters[POINT], "lost", "lost_made") == [3, 777]
     marked = Host(answer=1, sequence=2, mark=3, losses=2)
     marked.controlled()
-    assert ask(marked.world, MINE, NOW) == 2
+    assert ask_transport_segment(marked.world, MINE, NOW) == 2
     assert marked.world.frames[POOL].mark == 3, "who is told does not change the segment's"
     quiet = Host()
     quiet.controlled()
-    ask(quiet.world, MINE, NOW)
+    ask_transport_segment(quiet.world, MINE, NOW)
     assert quiet.noted("losses", of="point") == [0]
 
 
 def test_a_transport_that_wants_credit_tells_the_destination() -> None:
     host = Host(answer=2, sequence=9000, offset=1500)
-    assert ask(host.world, MINE, NOW) == NONE
+    assert ask_transport_segment(host.world, MINE, NOW) == NONE
     names = ("kind", "flow", "sequence", "offset", "feedback", "created", "source", "destination")
     assert host.waiting(*names) == [REQUEST, MINE, 9000, 1500, 0, NOW, SOURCE, SINK]
     assert host.waiting("priority", "length") == [2, host.world.types[REQUEST].octets]
@@ -358,25 +363,25 @@ def test_a_transport_that_wants_credit_tells_the_destination() -> None:
 
 def test_a_request_and_an_acknowledgement_say_what_their_octets_have_room_for() -> None:
     host = Host(answer=2, sequence=2**40, offset=2**40)
-    assert ask(host.world, MINE, NOW) == NONE
+    assert ask_transport_segment(host.world, MINE, NOW) == NONE
     assert host.waiting("sequence", "offset") == [2**40, 2**32 - 1]
     host = Host(answer=1, sequence=2**40, offset=2**40, mark=2**9 + 3)
-    acknowledge(host.world, host.frame(sequence=5), TRANSPORT_ARRIVED, NOW)
+    on_segment_arrived(host.world, host.frame(sequence=5), TRANSPORT_ARRIVED, NOW)
     assert host.waiting("sequence", "offset", "mark") == [2**32 - 1, 2**32 - 1, 3]
 
 
 def test_a_flow_that_waits_for_credit_withdraws_when_it_is_switched_off() -> None:
     host = Host()
-    withdraw(host.world, MINE, NOW)
+    withdraw_request(host.world, MINE, NOW)
     assert host.waiting("kind", "sequence", "offset", "feedback") == [REQUEST, 0, 0, WITHDRAWN]
     assert host.flow.withdrawn == 1, "which its transport may want to take back"
     without = Host(credits_too=False)
-    withdraw(without.world, MINE, NOW)
+    withdraw_request(without.world, MINE, NOW)
     assert without.silent
     assert without.flow.withdrawn == 0
     other = Host()
     other.flow.mode = TRANSPORT - 1
-    withdraw(other.world, MINE, NOW)
+    withdraw_request(other.world, MINE, NOW)
     assert other.silent
 
 
@@ -384,7 +389,7 @@ def test_a_flow_that_waits_for_credit_withdraws_when_it_is_switched_off() -> Non
 def test_a_segment_is_acknowledged_to_where_it_came_from(kind: int, inner: int) -> None:
     host = Host(answer=1, sequence=2, offset=30, kind=kind, mark=5)
     index = host.frame(sequence=5)
-    acknowledge(host.world, index, TRANSPORT_ARRIVED, NOW)
+    on_segment_arrived(host.world, index, TRANSPORT_ARRIVED, NOW)
     sent = SACK if kind == SACK else ACK
     names = ("kind", "flow", "sequence", "created", "offset", "delta", "feedback")
     assert host.waiting(*names) == [sent, MINE, 2, NOW - 7, 30, 21, 13]
@@ -400,7 +405,7 @@ def test_an_acknowledgement_that_has_no_octets_goes_nowhere() -> None:
     host = Host(answer=1)
     w = replace(host.world, types=host.world.types.copy())
     w.types["known"][ACK] = 0
-    acknowledge(w, host.frame(sequence=5), TRANSPORT_ARRIVED, NOW)
+    on_segment_arrived(w, host.frame(sequence=5), TRANSPORT_ARRIVED, NOW)
     assert (w.nodes[0].unroutable, w.ports[0].control_head) == (1, NONE)
     assert w.clock[0].free == POOL - 1, "the segment is still there"
 
@@ -414,7 +419,7 @@ def test_an_acknowledgement_echoes_the_stamps_of_the_segment_that_it_answers(ans
     if answers:
         index = host.frame(sequence=5)
         w.stamps[index] = range(len(w.stamps[index]))
-        acknowledge(w, index, TRANSPORT_ARRIVED, NOW)
+        on_segment_arrived(w, index, TRANSPORT_ARRIVED, NOW)
     else:
         host.flow.back = 0
         delayed_ack(w, MINE, NOW)
@@ -428,12 +433,12 @@ def test_an_acknowledgement_echoes_the_stamps_of_the_segment_that_it_answers(ans
 
 def test_what_needs_no_acknowledgement_has_none_and_messages_are_whole_in_order() -> None:
     host = Host(sequence=3)
-    acknowledge(host.world, host.frame(sequence=2), TRANSPORT_ARRIVED, NOW)
+    on_segment_arrived(host.world, host.frame(sequence=2), TRANSPORT_ARRIVED, NOW)
     assert host.world.ports[0].control_head == NONE
     assert host.world.messages["done"].tolist() == [0, NOW, 0, 0]
     assert values(host.world.messages[1], "received") == [3]
     assert host.flow.arriving == 2
-    acknowledge(host.world, host.frame(), TRANSPORT_TRIMMED, NOW)
+    on_segment_arrived(host.world, host.frame(), TRANSPORT_TRIMMED, NOW)
     assert host.noted("calls") == [101]
 
 
@@ -462,12 +467,12 @@ def test_before_a_segment_came_there_is_no_way_back() -> None:
     assert (host.silent, host.world.nodes[0].unroutable) == (True, 1)
 
 
-@pytest.mark.parametrize("obey", [obey_ack, obey_credit])
+@pytest.mark.parametrize("obey", [apply_ack, apply_credit])
 def test_what_comes_back_is_told_after_the_messages_that_have_begun(obey) -> None:  # type: ignore[no-untyped-def]
     host = Host(ask_at=NOW + 9)
     index = host.frame(kind=SACK, sequence=6)
     obey(host.world, MINE, index, NOW)
-    kind = ACK if obey is obey_ack else SACK
+    kind = ACK if obey is apply_ack else SACK
     assert host.noted("calls", "sequence", "kind", "begun", "now", "said") == [
         *(10, 6, kind, 4, NOW, 0)
     ]
@@ -484,7 +489,7 @@ def test_what_was_acknowledged_is_not_under_way_any_more(flight: int, left: int)
     host.controlled()
     host.flow.flight, host.flow.acked, host.flow.marked = flight, 5000, 100
     host.flow.made, host.flow.losses = 777, 4
-    obey_ack(host.world, MINE, host.frame(kind=ACK, created=NOW - 60), NOW)
+    apply_ack(host.world, MINE, host.frame(kind=ACK, created=NOW - 60), NOW)
     assert values(host.flow, "flight", "acked", "lost_made") == [left, 6200, 777]
     names = ("acked", "marked", "acked_total", "flight", "rtt")
     assert values(host.world.limiters[POINT], *names) == [1200, 300, 6200, left, 60]
@@ -500,7 +505,7 @@ def test_the_stamps_of_an_acknowledgement_are_the_reaction_points_to_read(
     index = host.frame(kind=ACK)
     if stamps:
         host.world.stamps[index, [ROOM, STAMPED]] = 3, 2
-    obey_ack(host.world, MINE, index, NOW)
+    apply_ack(host.world, MINE, index, NOW)
     assert host.noted("acks", "hops", of="point") == [1, hops]
 
 
@@ -509,7 +514,7 @@ def test_losses_that_an_acknowledgement_tells_of_are_told(controlled: int) -> No
     host = Host(losses=2, acked=10)
     host.controlled()
     host.flow.controlled, host.flow.flight, host.flow.losses = controlled, 500, 7
-    obey_ack(host.world, MINE, host.frame(kind=SACK), NOW)
+    apply_ack(host.world, MINE, host.frame(kind=SACK), NOW)
     found = host.noted("acks", "losses", "by", of="point")
     assert found == ([1, 2, ACK] if controlled else [0, 0, 0])
     assert host.flow.flight == (490 if controlled else 500)
@@ -526,11 +531,11 @@ def test_an_acknowledgement_is_put_off_to_the_instant(at: int, sent: int) -> Non
 
 def test_a_flow_wakes_for_what_its_transport_set_when_a_frame_came() -> None:
     """A segment, the header of one, an acknowledgement, a credit."""
-    for put_off, take in enumerate((deliver, take_ack, take_header, take_credit), 20):
+    for put_off, take in enumerate((deliver, receive_ack, receive_trimmed, receive_credit), 20):
         host = Host(ask_at=NOW + put_off)
         host.flow.message = 4  # no message is to come
         place = [] if take is deliver else [0]
-        header = take is take_header
+        header = take is receive_trimmed
         if header:
             host.flow.ack_timer = NOW + put_off
         take(host.world, *place, host.frame(length=700, created=NOW - 5), NOW)

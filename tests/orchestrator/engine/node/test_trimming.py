@@ -10,16 +10,16 @@ import pytest
 
 from orchestrator.algorithm import Algorithm, congestion_point, pause
 from orchestrator.assembly import Assembly, assemble, record
-from orchestrator.engine.frames.layout import TRIMMED_HEADER
+from orchestrator.engine.frames.frame_layout import TRIMMED_HEADER
 from orchestrator.engine.node.buffer import TRIM
 from orchestrator.engine.records import record as fields
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Plan
-from orchestrator.plan.catalog import Use
+from orchestrator.plan.plugin_catalog import Use
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation
-from orchestrator.run.audit import audit
+from orchestrator.run import buffer_conservation
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import MS, Empty, line_of_three, run_in_steps
 
 STATE = fields("came")
@@ -81,9 +81,9 @@ def test_every_octet_of_a_trimmed_frame_is_somewhere(switch: dict[str, Any]) -> 
     headers = int(port.frames_out - queue.frames_out)
     assert 0 <= queue.frames_trimmed - headers <= 1, "the last one may wait for the link"
     assert port.bytes_out == 1500 * queue.frames_out + TRIMMED_HEADER * headers
-    assert conservation.broken(recording) == []
+    assert buffer_conservation.unbalanced_buffers(recording) == []
     recording.column("switch.sink", "frames_trimmed")[-1] -= 1
-    assert len(conservation.broken(recording)) == 1
+    assert len(buffer_conservation.unbalanced_buffers(recording)) == 1
 
 
 def test_what_is_no_longer_than_a_header_or_goes_to_a_group_stays_whole() -> None:

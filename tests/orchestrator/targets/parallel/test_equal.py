@@ -15,8 +15,8 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.targets.parallel.parts import split
-from orchestrator.targets.parallel.threads import Parts
+from orchestrator.targets.parallel.partitioning import split
+from orchestrator.targets.parallel.parallel_run import ParallelRun
 from orchestrator.targets.simulated import Simulated
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import Table
@@ -46,7 +46,7 @@ def whole(resolved: ResolvedPlan) -> Recording:
 
 def in_parts(resolved: ResolvedPlan, nodes: Sequence[Sequence[str]]) -> Recording:
     """What as many cores measure as there are lists of nodes."""
-    several = Parts(resolved, nodes)
+    several = ParallelRun(resolved, nodes)
     several.run(lambda _: None)
     shares = list(zip(several.assemblies, several.nodes, strict=True))
     return record("simulated", shares, cpu_s=0.0, wall_s=0.0)
@@ -148,7 +148,7 @@ def test_what_is_late_in_a_part_of_a_run(hosts: str) -> None:
     resolved = Plan.load(RACK).check(Registry.load())
     apart = [f"h{number}" for number in hosts]
     near = [name for name in resolved.plan.nodes if name not in apart]
-    several = Parts(resolved, [near, apart])
+    several = ParallelRun(resolved, [near, apart])
     here, there = several.assemblies
     ports = here.indices.port_rows
     late = {name for name, row in ports.items() if here.world.ports[row].late}
@@ -197,14 +197,14 @@ frame = "300B"
 
 def test_both_ends_of_a_cut_link_capture_what_they_send_and_get() -> None:
     resolved = Plan.load(CAPTURED).check(Registry.load())
-    one, other = whole(resolved), in_parts(resolved, [["one"], ["two"]])
+    one, other = whole(resolved), in_parts(resolved, [["algorithm_named"], ["two"]])
     assert all(len(capture.times_ps) > 150 for capture in other.captures)
     assert all(0 < capture.outgoing.sum() < len(capture.outgoing) for capture in other.captures)
     assert_equal(one, other)
 
 
 def test_a_part_that_fails_ends_the_run_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    several = Parts(Plan.load(CAPTURED).check(Registry.load()), [["one"], ["two"]])
+    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]])
     advance = several.advance
 
     def fails(number: int, windows: int) -> int:
@@ -219,7 +219,7 @@ def test_a_part_that_fails_ends_the_run_of_the_others(monkeypatch: pytest.Monkey
 
 
 def test_an_interrupted_run_leaves_no_thread_behind() -> None:
-    several = Parts(Plan.load(CAPTURED).check(Registry.load()), [["one"], ["two"]])
+    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]])
 
     def interrupt(now: int) -> None:
         raise KeyboardInterrupt
@@ -230,7 +230,7 @@ def test_an_interrupted_run_leaves_no_thread_behind() -> None:
 
 
 def test_boxes_that_are_too_small_are_no_silent_loss() -> None:
-    several = Parts(Plan.load(CAPTURED).check(Registry.load()), [["one"], ["two"]])
+    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]])
     tiny = several.boxes.frames[:, :, :, :1].copy().view(np.recarray)
     several.boxes = several.boxes._replace(frames=tiny)
     with pytest.raises(RunFailed, match="had no room"):

@@ -18,15 +18,15 @@ from typing import Any
 
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import Plan
-from orchestrator.targets.software.devices.ears import open_ear
-from orchestrator.targets.software.devices.probing import ETHER_TYPE
-from orchestrator.targets.software.launch import Worker
-from orchestrator.targets.software.namespaces import Machines
-from orchestrator.targets.software.part import PACE_WORDS
-from orchestrator.targets.software.stages import READY, RUNNING
+from orchestrator.targets.software.dut.rx_sockets import open_receiver
+from orchestrator.targets.software.dut.dut_probing import ETHER_TYPE
+from orchestrator.targets.software.worker_process import Worker
+from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.hosted_nodes_job import PACE_WORDS
+from orchestrator.targets.software.worker_stages import READY, RUNNING
 from tests.orchestrator.targets.software.bought import Forwarder
 
-JOB = "orchestrator.targets.software.part:host"
+JOB = "orchestrator.targets.software.hosted_nodes_job:host"
 LEAD_NS = 100_000_000
 
 
@@ -42,7 +42,7 @@ def standing(
     """A node of a plan, which drives `ports` (of the plan -> interface of its namespace) until the
     block is left. The plan has to be long enough, and to have the addresses of those around it."""
     with machines.inside(device):
-        ear = open_ear(list(ports.values()), None)
+        ear = open_receiver(list(ports.values()), None)
         indices = {port: socket.if_nametoindex(name) for port, name in ports.items()}
     pace, live = (os.memfd_create(name, os.MFD_CLOEXEC) for name in ("pace", "live"))
     os.ftruncate(pace, 8 * PACE_WORDS)

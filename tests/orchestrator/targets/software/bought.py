@@ -20,14 +20,14 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-from orchestrator import interpreter
+from orchestrator import python_command
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
-from orchestrator.targets.software.devices import ears
-from orchestrator.targets.software.kernelcalls import enter_network
-from orchestrator.targets.software.namespaces import Machines
-from orchestrator.targets.software.sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
+from orchestrator.run.execute_run import run
+from orchestrator.targets.software.dut import rx_sockets
+from orchestrator.targets.software.linux_syscalls import enter_network
+from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.raw_sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
 from orchestrator.testbed.agent import ethtool
 from orchestrator.testbed.inventory import Testbed
 from tests.patience import PATIENCE_S
@@ -96,9 +96,9 @@ def shape(machines: Machines, device: str, inner: str, **settings: Any) -> None:
         netlink.tc("add", "tbf", index=index, handle=0x10000, **settings)
 
 
-def only(kind: int) -> list[ears.Line]:
+def only(kind: int) -> list[rx_sockets.Line]:
     """The filter for frames of a type, whose tag the kernel has taken already."""
-    return [(ears.LOAD_HALF, 0, 0, 12), (ears.EQUAL, 1, 0, kind), (6, 0, 0, 0), (6, 0, 0, 65535)]
+    return [(rx_sockets.LOAD_HALF, 0, 0, 12), (rx_sockets.EQUAL, 1, 0, kind), (6, 0, 0, 0), (6, 0, 0, 65535)]
 
 
 class Forwarder(threading.Thread):
@@ -132,7 +132,7 @@ class Forwarder(threading.Thread):
             request = struct.pack("iHH8s", socket.if_nametoindex(name), 1, 0, b"")
             raw.setsockopt(SOL_PACKET, 1, request)  # PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC
             if self.kind is not None:
-                ears._attach(raw, only(self.kind))
+                rx_sockets._attach(raw, only(self.kind))
             raw.bind((name, ETH_P_ALL))
             ports.append(raw)
         while not self.stop.is_set():
@@ -333,7 +333,7 @@ def killed(control: Any, text: str, folder: str) -> dict[str, Any]:
     ]
     words = ("run", str(plan), "--target", "software", "--no-live", *cables)
     run_of_its_own = subprocess.Popen(
-        interpreter.module("orchestrator.cli", *words),
+        python_command.module("orchestrator.cli", *words),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

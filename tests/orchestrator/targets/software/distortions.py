@@ -10,9 +10,9 @@ from pyroute2 import IPRoute
 
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
-from orchestrator.targets.software import job
-from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
-from orchestrator.targets.software.sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
+from orchestrator.targets.software import plan_job
+from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines
+from orchestrator.targets.software.raw_sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
 from tests.trials.relay import tagged
 
 EVERY = 50
@@ -53,15 +53,15 @@ def narrowed(control: Any, text: str, pace: float) -> Recording:
 
 
 def _distorted(meddle: Any, control: Any, text: str, pace: float) -> Recording:
-    honest = job.join
+    honest = plan_job.join
 
     def join(plan: Plan, machines: Machines, devices: Any) -> dict[str, tuple[str, int]]:
         local = honest(plan, machines, devices)
         meddle(machines)
         return local
 
-    job.join = join
-    return job.run(control, text, False, pace)
+    plan_job.join = join
+    return plan_job.run(control, text, False, pace)
 
 
 def _repeat(tap: socket.socket) -> None:

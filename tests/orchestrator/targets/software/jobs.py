@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from orchestrator.errors import Refused
-from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.network_namespaces import Machines
 from tests.patience import PATIENCE_S
 
 DATA = bytes.fromhex("025442000002 025442000001 8100 a001 0800")
@@ -114,9 +114,9 @@ def exchange(control: Any) -> list[tuple[int, int, str]]:
     """Send tagged and plain frames of several lengths from b over two ports; what a received."""
     import numpy as np
 
-    from orchestrator.engine.datapath import batch as memory
-    from orchestrator.engine.datapath.syscalls import arm, flush, post, receive
-    from orchestrator.targets.software.namespaces import FIRST_INTERFACE
+    from orchestrator.engine.datapath import mmsg_batch as memory
+    from orchestrator.engine.datapath.packet_socket_io import arm, flush, post, receive
+    from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE
 
     machines = Machines()
     pair(machines)
@@ -158,8 +158,8 @@ def overflow(control: Any) -> dict[str, Any]:
     """Send until the other socket has no more room; counters of both sides."""
     import numpy as np
 
-    from orchestrator.engine.datapath import batch as memory
-    from orchestrator.engine.datapath.syscalls import flush, post
+    from orchestrator.engine.datapath import mmsg_batch as memory
+    from orchestrator.engine.datapath.packet_socket_io import flush, post
 
     machines = Machines()
     pair(machines)
@@ -190,18 +190,18 @@ def ready(control: Any) -> dict[str, Any]:
 
     import numpy as np
 
-    from orchestrator.targets.software import realtime
+    from orchestrator.targets.software import realtime_scheduling
 
     array = np.arange(100_000).reshape(100, 1000)
     empty = np.zeros(0, np.int64)
-    realtime.prefault(array, empty)
-    told = realtime.prepare()
+    realtime_scheduling.prefault(array, empty)
+    told = realtime_scheduling.prepare()
     return {
         "told": told,
         "collecting": gc.isenabled(),
         "untouched": bool((array.ravel() == np.arange(100_000)).all()),
-        "taken": realtime.taken(),
-        "pinned": realtime.pin(1),
+        "taken": realtime_scheduling.taken(),
+        "pinned": realtime_scheduling.pin(1),
         "cores": len(os.sched_getaffinity(0)),
     }
 
@@ -210,8 +210,8 @@ def no_interface(control: Any) -> tuple[int, list[int]]:
     """Send where there is no interface: the error comes back and the frame is counted."""
     import numpy as np
 
-    from orchestrator.engine.datapath import batch as memory
-    from orchestrator.engine.datapath.syscalls import flush, post
+    from orchestrator.engine.datapath import mmsg_batch as memory
+    from orchestrator.engine.datapath.packet_socket_io import flush, post
 
     machines = Machines()
     pair(machines)

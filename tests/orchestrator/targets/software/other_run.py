@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator import interpreter
+from orchestrator import python_command
 
 OTHER = """
 import os, subprocess, sys
 from pathlib import Path
-from orchestrator.run.folder import RunFolder
+from orchestrator.run.run_folder import RunFolder
 with RunFolder.open(Path(sys.argv[1]), "demo") as folder:
     worker = subprocess.Popen([sys.executable, "-c",
         "print(flush=True); import time; time.sleep(600)",
-        "orchestrator.targets.software.worker", "9", str(os.getpid())], stdout=subprocess.PIPE)
+        "orchestrator.targets.software.worker_main", "9", str(os.getpid())], stdout=subprocess.PIPE)
     try:
         worker.stdout.readline()  # until then the system may not know its command line
         print(folder.final, flush=True)
@@ -32,8 +32,8 @@ with RunFolder.open(Path(sys.argv[1]), "demo") as folder:
 def going_on(out: Path) -> Iterator[tuple[int, Path]]:
     """The process and the folder of a run that goes on until the block is left."""
     process = subprocess.Popen(
-        interpreter.code(OTHER, str(out)),
-        env=interpreter.environment(),
+        python_command.code(OTHER, str(out)),
+        env=python_command.environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator.engine.datapath import ports
-from orchestrator.engine.datapath.batch import Batch, receiver, sender
-from orchestrator.engine.datapath.syscalls import watched
-from orchestrator.engine.datapath.xdp import Rings
-from orchestrator.targets.software.backends import Backend
-from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
+from orchestrator.engine.datapath import port_backend
+from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, sender
+from orchestrator.engine.datapath.packet_socket_io import poll_words
+from orchestrator.engine.datapath.xdp_socket_io import Rings
+from orchestrator.targets.software.packet_backends import Backend
+from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines
 from tests.orchestrator.engine.datapath.played import Pool, pool
 from tests.patience import PATIENCE_S
 
@@ -49,14 +49,14 @@ class End:
             backend=np.array([backend.number], np.int64),
             sockets=np.array(opened.sockets, np.int64),
             rings=opened.rings,
-            polled=watched(opened.sockets),
+            polled=poll_words(opened.sockets),
             host_sockets=np.zeros(0, np.int64),
             first=np.array([FIRST_INTERFACE], np.int64),
             wires=np.array([[0, port, port] for port in range(count)], np.int64),
             incoming=incoming,
             outgoing=sender(octets, OUTGOING, interfaces),
         )
-        ports.begin(self.pool, self.rig)
+        port_backend.begin(self.pool, self.rig)
 
     def send(self, frames: Sequence[tuple[int, bytes, int]]) -> None:
         """Send frames: port, known octets, length."""
@@ -68,20 +68,20 @@ class End:
             at = int(self.pool.outbox_count[port])
             self.pool.outbox[port, at] = slot
             self.pool.outbox_count[port] = at + 1
-            ports.post(self.pool, self.rig, port, slot, len(known), length)
-        ports.flush(self.pool, self.rig, 0, 0, len(self.pool.outbox_count))
+            port_backend.post(self.pool, self.rig, port, slot, len(known), length)
+        port_backend.flush(self.pool, self.rig, 0, 0, len(self.pool.outbox_count))
 
     def take(self, count: int, within_s: float = PATIENCE_S) -> list[tuple[int, int, bytes]]:
         """At most `count` frames that arrive in time: port, length, octets."""
         found: list[tuple[int, int, bytes]] = []
         end = time.monotonic() + within_s
         while len(found) < count and time.monotonic() < end:
-            if ports.look(self.pool, self.rig) == 0 or not ports.has_some(self.rig, 0):
+            if port_backend.poll_ports(self.pool, self.rig) == 0 or not port_backend.is_readable(self.rig, 0):
                 continue
             batch = self.rig.incoming
-            for k in range(ports.receive(self.rig, 0)):
+            for k in range(port_backend.receive(self.rig, 0)):
                 slot, length = int(batch.slots[k]), int(batch.lengths[k])
                 octets = self.pool.octets[slot, :length].tobytes()
                 found.append((int(batch.ports[k]), length, octets))
-                ports.arm(self.rig, k, slot)
+                port_backend.arm(self.rig, k, slot)
         return found

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.calibration.calibrate import Asked
-from orchestrator.engine.datapath.batch import STAMP_KIND
-from orchestrator.engine.datapath.joined import SOFTWARE_WORD
+from orchestrator.calibration.calibration_run import CalibrationRequest
+from orchestrator.engine.datapath.mmsg_batch import STAMP_KIND
+from orchestrator.engine.datapath.phc_mapping import SOFTWARE_WORD
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
-from orchestrator.targets.software.backends import PACKETS, StampedPackets
-from orchestrator.targets.software.launch import run_job
-from orchestrator.targets.software.namespaces import Machines
+from orchestrator.run.execute_run import run
+from orchestrator.targets.software.packet_backends import PACKETS, StampedPackets
+from orchestrator.targets.software.worker_process import run_job
+from orchestrator.targets.software.network_namespaces import Machines
 from tests.patience import eventually
 
 pytestmark = [
@@ -31,7 +31,7 @@ AWAY_S = 0.05
 
 def timed(control: Any) -> dict[str, Any]:
     """Send tagged and plain frames, look away, take them in; the kernel's times of them."""
-    from orchestrator.engine.datapath import ports
+    from orchestrator.engine.datapath import port_backend
     from tests.orchestrator.targets.software.rigged import End
 
     machines = Machines()
@@ -48,8 +48,8 @@ def timed(control: Any) -> dict[str, Any]:
         lambda: machines.socket_counters("b")["received"] >= len(sent), "frames at b"
     )
     awake = time.clock_gettime_ns(time.CLOCK_REALTIME)
-    assert ports.look(far.pool, far.rig) == 1
-    count = ports.receive(far.rig, 0)
+    assert port_backend.poll_ports(far.pool, far.rig) == 1
+    count = port_backend.receive(far.rig, 0)
     batch = far.rig.incoming
     words = batch.control[:count]
     word = SOFTWARE_WORD
@@ -118,4 +118,4 @@ def test_other_targets_and_calibration_do_not_take_it():
     with pytest.raises(BadInput, match="no sockets of its own"):
         run(Plan.load(PLAN), target="simulated", out=None, datapath="stamped")
     with pytest.raises(BadInput, match="'stamped' is not accepted; packet, xdp, auto are"):
-        Asked(datapath="stamped").check()
+        CalibrationRequest(datapath="stamped").check()

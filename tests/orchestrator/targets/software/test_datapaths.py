@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
-from orchestrator.run.execute import RunResult, run
-from orchestrator.targets.software.launch import Worker
-from orchestrator.targets.software.xdp import able, bpf, grant
-from orchestrator.targets.software.xdp.backend import LONGEST, Xdp, entries_for, stride_for
+from orchestrator.run.execute_run import run, RunResult
+from orchestrator.targets.software.worker_process import Worker
+from orchestrator.targets.software.xdp import bpf_program, privileged_setup, xdp_probe
+from orchestrator.targets.software.xdp.xdp_backend import entries_for, LONGEST, stride_for, Xdp
 from tests.orchestrator.targets.software import short_plans
 from tests.orchestrator.targets.software.processes import as_nobody, ordinary_user_python
 from tests.orchestrator.targets.software.xdp_jobs import PAIRS, PORTS
 from tests.patience import PATIENCE_S
-from traces.fidelity_words import sentences
+from traces.fidelity_text import sentences
 
 JOBS = "tests.orchestrator.targets.software.xdp_jobs:"
 ADDRESSES = bytes.fromhex("025442000002 025442000001")
@@ -42,16 +42,16 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def xdp() -> None:
     """The test needs AF_XDP sockets and the right to load a program."""
-    if (none := able.lack()) is not None:
+    if (none := xdp_probe.xdp_refusal()) is not None:
         pytest.skip(str(none))
 
 
 @pytest.fixture
-def granted(xdp: None) -> Iterator[Callable[..., grant.Grant]]:
-    made: list[grant.Grant] = []
+def granted(xdp: None) -> Iterator[Callable[..., privileged_setup.Grant]]:
+    made: list[privileged_setup.Grant] = []
 
-    def ask(ports: int, queues: int = 1) -> grant.Grant:
-        made.append(grant.make(ports, queues))
+    def ask(ports: int, queues: int = 1) -> privileged_setup.Grant:
+        made.append(privileged_setup.make(ports, queues))
         return made[-1]
 
     yield ask
@@ -59,7 +59,7 @@ def granted(xdp: None) -> Iterator[Callable[..., grant.Grant]]:
         one.close()
 
 
-def job(name: str, granted: grant.Grant, *arguments: Any) -> Any:
+def job(name: str, granted: privileged_setup.Grant, *arguments: Any) -> Any:
     with Worker(JOBS + name, granted, *arguments, handed=granted.descriptors, lends=True) as worker:
         for _ in worker.reports():
             pass
@@ -69,7 +69,7 @@ def job(name: str, granted: grant.Grant, *arguments: Any) -> Any:
 @pytest.fixture(scope="module", params=[2048, 4096])
 def carrier(xdp: None, request: pytest.FixtureRequest) -> Iterator[tuple[int, Any]]:
     """Carries frames between all pairs of backends; what came of an order."""
-    made = grant.make(PORTS)
+    made = privileged_setup.make(PORTS)
     stride = request.param
     with Worker(JOBS + "carry", made, stride, handed=made.descriptors, lends=True) as worker:
         reports = worker.reports()
@@ -161,8 +161,8 @@ def programs() -> set[int]:
     """The numbers of all programs that the kernel has loaded."""
     library, found, last = ctypes.CDLL(None, use_errno=True), set[int](), 0
     while True:
-        memory = ctypes.create_string_buffer(struct.pack("II", last, 0), bpf.ATTRIBUTES)
-        if library.syscall(bpf.SYS_BPF, 11, memory, bpf.ATTRIBUTES) != 0:
+        memory = ctypes.create_string_buffer(struct.pack("II", last, 0), bpf_program.ATTRIBUTES)
+        if library.syscall(bpf_program.SYS_BPF, 11, memory, bpf_program.ATTRIBUTES) != 0:
             return found
         last = struct.unpack_from("II", memory)[1]
         found.add(last)
@@ -171,7 +171,7 @@ def programs() -> set[int]:
 @pytest.mark.parametrize("how", ["killed", "ended"])
 def test_no_program_and_no_namespace_stays(xdp, how):
     before = programs()
-    made = grant.make(1)
+    made = privileged_setup.make(1)
     with Worker(JOBS + "hold", made, handed=made.descriptors, lends=True) as worker:
         network = next(worker.reports())
         made.close()  # from here on the worker alone has them
@@ -244,7 +244,7 @@ def test_an_ordinary_user_is_told_what_is_missing_and_auto_takes_packets(xdp):
     script = (
         "from orchestrator.plan import Plan\n"
         "from orchestrator.registry import Registry\n"
-        "from orchestrator.targets.software.datapath import chosen\n"
+        "from orchestrator.targets.software.backend_selection import chosen\n"
         "from tests.orchestrator.targets.software import short_plans\n"
         "from orchestrator.errors import Refused\n"
         "resolved = Plan.load(short_plans.QCN).check(Registry.load())\n"

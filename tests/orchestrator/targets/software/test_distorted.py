@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.targets.software.launch import Worker
+from orchestrator.targets.software.worker_process import Worker
 from tests.orchestrator.targets.software import short_plans
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.run import conservation
-from orchestrator.run.execute import RunResult, run
-from traces.runs import load
+from orchestrator.run import buffer_conservation
+from orchestrator.run.execute_run import run, RunResult
+from traces.run_reader import load
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 
@@ -69,7 +69,7 @@ def test_real_frames_are_dropped_as_in_the_simulator(point: str, tmp_path: Path)
     assert last(real, "frames_dropped") == last(simulated, "frames_dropped")
     shown = load(real.folder) if real.folder is not None else None
     assert shown is not None
-    assert conservation.broken(shown) == []  # type: ignore[arg-type]
+    assert buffer_conservation.unbalanced_buffers(shown) == []  # type: ignore[arg-type]
     wait: dict[str, Any] = {"codel": "codel.sojourn_s.mean", "pie": "pie.delay_s.mean"}
     found, model = (
         done.result["metrics"]["run"]["switch.sink"][wait[point]] for done in (real, simulated)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.targets.software.launch import run_job
+from orchestrator.targets.software.worker_process import run_job
 from tests.orchestrator.targets.software.bought import PLAN
 
 pytestmark = [

@@ -16,8 +16,8 @@ import pytest
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
-from orchestrator.targets.software.launch import run_job
+from orchestrator.run.execute_run import run
+from orchestrator.targets.software.worker_process import run_job
 
 pytestmark = [
     pytest.mark.software,

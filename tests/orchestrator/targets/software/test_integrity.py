@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.run.grades import ORDER
-from orchestrator.targets.software.probe import probe
+from orchestrator.run.fidelity_thresholds import ORDER
+from orchestrator.targets.software.namespace_probe import probe
 from tests.planting import exchanged
 from tests.trials import integrity, plans, rules
 from tests.trials.blinded import BLIND

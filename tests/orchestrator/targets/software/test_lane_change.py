@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.engine.frames import decode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import DATA
 from orchestrator.plan import Plan
-from orchestrator.run import conservation
-from orchestrator.run.execute import run
-from traces.runs import load
+from orchestrator.run import buffer_conservation
+from orchestrator.run.execute_run import run
+from traces.run_reader import load
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 
@@ -57,7 +57,7 @@ ports = ["far.sink"]
 
 def test_frames_that_went_aside_are_in_that_lane_to_their_end(tmp_path: Path) -> None:
     found, moved = {}, {}
-    frame = blank_frames(1)[0]
+    frame = empty_descriptors(1)[0]
     for target in ("simulated", "software"):
         done = run(Plan.load(PLAN), target=target, out=tmp_path / target, report=False)
         assert done.folder is not None
@@ -75,7 +75,7 @@ def test_frames_that_went_aside_are_in_that_lane_to_their_end(tmp_path: Path) ->
                 seen[int(frame.priority)] += 1
         assert count["near.far", "p6"] == count["far.sink", "p6"] == moved[target] == seen[6]
         assert count["near.far", "p3"] == count["far.sink", "p3"] == seen[3]
-        assert conservation.broken(done.recording) == []
+        assert buffer_conservation.unbalanced_buffers(done.recording) == []
         found[target] = count
     assert sum(found["software"].values()) == sum(found["simulated"].values()) == 800
     assert moved["simulated"] > 50

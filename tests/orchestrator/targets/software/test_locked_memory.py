@@ -6,8 +6,8 @@ import resource
 
 import pytest
 
-from orchestrator.targets.software import kernelcalls
-from orchestrator.targets.software.xdp import locked
+from orchestrator.targets.software import linux_syscalls
+from orchestrator.targets.software.xdp import xdp_probe
 
 IPC_LOCK, SYS_ADMIN, SYS_RESOURCE = 14, 21, 24
 LITTLE = (8 * 1024 * 1024, 8 * 1024 * 1024)
@@ -28,14 +28,14 @@ ALL = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 )
 def test_memory_that_is_lent_counts_as_locked(monkeypatch, limit, held, programs, text):
     monkeypatch.setattr(resource, "getrlimit", lambda which: limit)
-    monkeypatch.setattr(locked, "capabilities", lambda: held)
-    told = locked.lack(programs)
+    monkeypatch.setattr(xdp_probe, "capabilities", lambda: held)
+    told = xdp_probe.memlock_refusal(programs)
     assert (told is None) == (text is None)
     assert text is None or text in told
 
 
 def test_capabilities_are_those_that_the_kernel_tells():
-    held = kernelcalls.capabilities()
+    held = linux_syscalls.capabilities()
     with open("/proc/self/status", encoding="ascii") as file:
         told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in file}
     assert sum(1 << number for number in held) == int(told["CapEff"], 16)

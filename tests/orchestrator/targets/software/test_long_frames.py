@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.assembly.builder import SLOT_OCTETS, slot_octets
-from orchestrator.engine.datapath import batch
-from orchestrator.hunt.looking import check_plan
-from orchestrator.live.session import Session
-from orchestrator.plan.fields import LONGEST_FRAME
+from orchestrator.assembly.world_builder import slot_octets, SLOT_OCTETS
+from orchestrator.engine.datapath import mmsg_batch
+from orchestrator.fuzz.invariant_check import check_plan
+from orchestrator.live.live_session import Session
+from orchestrator.plan.field_types import LONGEST_FRAME
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import assembled, at, line_of_three
@@ -24,7 +24,7 @@ def test_a_frame_has_room(longest: int, room: int) -> None:
 
 
 def test_the_longest_frame_of_a_plan_can_be_padded() -> None:
-    assert batch.LONGEST == LONGEST_FRAME
+    assert mmsg_batch.LONGEST == LONGEST_FRAME
 
 
 def test_a_simulated_world_keeps_no_octets() -> None:

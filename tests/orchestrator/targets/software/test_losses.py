@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.targets.software.namespaces import Machine, Machines
+from orchestrator.targets.software.network_namespaces import Machine, Machines
 
 QUIET = {"tx_packets": 0, "tx_dropped": 0, "tx_errors": 0, "rx_errors": 0}
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.engine.frames import decode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import DATA, NONE
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 
@@ -40,7 +40,7 @@ ports = ["leaf1.spine1", "leaf1.spine2", "leaf1.spine3"]
 
 def test_values_take_their_paths(tmp_path: Path) -> None:
     found = {}
-    frame = blank_frames(1)[0]
+    frame = empty_descriptors(1)[0]
     for target in ("simulated", "software"):
         done = run(Plan.load(PLAN), target=target, out=tmp_path / target, report=False)
         taken: dict[int, set[str]] = {}

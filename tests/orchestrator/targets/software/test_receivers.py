@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.run import conservation
-from orchestrator.run.execute import run
-from traces.runs import load
+from orchestrator.run import buffer_conservation
+from orchestrator.run.execute_run import run
+from traces.run_reader import load
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 
@@ -59,7 +59,7 @@ def test_credits_on_real_frames_do_what_they_do_in_the_simulator(tmp_path: Path)
             int(table.column(f"t.{k}", "frames_received")[-1]) for k in range(4)
         )
         found[target] = counts
-        assert conservation.broken(shown) == []  # type: ignore[arg-type]
+        assert buffer_conservation.unbalanced_buffers(shown) == []  # type: ignore[arg-type]
     real, simulated = found["software"], found["simulated"]
     assert real["frames_dropped"] == simulated["frames_dropped"] == 0
     assert real["arrived"] == simulated["arrived"] == 400

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.frames import decode
-from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import CE, CNP, DATA, ECHO, PROBE, RETURNED
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import MS, US, Table
-from traces.pcapng.reader import read
-from traces.runs import load
+from traces.pcapng.pcapng_reader import read
+from traces.run_reader import load
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 
@@ -96,7 +96,7 @@ def seen(folder: Path, port: str) -> tuple[dict[tuple[int, bool], int], np.ndarr
     capture = read(folder / "captures" / f"{port.replace('.', '-')}.pcapng")
     counts: dict[tuple[int, bool], int] = {}
     data = []
-    frame = blank_frames(1)[0]
+    frame = empty_descriptors(1)[0]
     for octets, length, way in zip(capture.octets, capture.lengths, capture.direction, strict=True):
         kind = decode(octets, int(length), frame), int(way) == OUTGOING
         counts[kind] = counts.get(kind, 0) + 1

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.live import places, protocol
-from orchestrator.live.client import Client
+from orchestrator.live import feed_messages, session_registry
+from orchestrator.live.feed_client import FeedClient
 from orchestrator.plan import Plan
-from orchestrator.run.execute import run
+from orchestrator.run.execute_run import run
 from tests.orchestrator.targets.software import short_plans
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
@@ -25,12 +25,12 @@ PLAN = 'name = "live"\nduration = "20s"\n' + short_plans.TOPOLOGY.format(
     reaction_point="", control=""
 ).replace('rate = "1Gb/s"\n\n[capture]', 'rate = "0.1Gb/s"\n\n[capture]')
 ASKED = (
-    protocol.SetValue(request="rate", key=RATE, to="0.5Gb/s"),
-    protocol.Act(request="cut", verb="cut", of="up"),
-    protocol.Act(request="mend", verb="mend", of="up"),
-    protocol.Act(request="cut", verb="cut", of="up"),  # again: a lost answer
-    protocol.Act(request="traffic", verb="stop", of="gen"),
-    protocol.FramesNear(request="frames", time_ps=10**9, most=8),
+    feed_messages.SetValue(request="rate", key=RATE, to="0.5Gb/s"),
+    feed_messages.Act(request="cut", verb="cut", of="up"),
+    feed_messages.Act(request="mend", verb="mend", of="up"),
+    feed_messages.Act(request="cut", verb="cut", of="up"),  # again: a lost answer
+    feed_messages.Act(request="traffic", verb="stop", of="gen"),
+    feed_messages.FramesNear(request="frames", time_ps=10**9, most=8),
 )
 
 
@@ -44,15 +44,15 @@ class Asking(threading.Thread):
 
     def run(self) -> None:
         end = time.monotonic() + WITHIN_S
-        while not (notes := places.runs()) and time.monotonic() < end:
+        while not (notes := session_registry.running_sessions()) and time.monotonic() < end:
             time.sleep(0.02)
-        client = Client(notes[0].address, notes[0].run)
+        client = FeedClient(notes[0].address, notes[0].run)
         client.start()
 
         def until(true: Callable[[], bool]) -> None:
             while not true() and time.monotonic() < end:
                 for message in client.take():
-                    kind = self.answers if isinstance(message, protocol.Reply) else self.received
+                    kind = self.answers if isinstance(message, feed_messages.Reply) else self.received
                     kind.append(message)
                 time.sleep(0.01)
 
@@ -62,13 +62,13 @@ class Asking(threading.Thread):
             until(lambda n=number: len(self.answers) >= n)
         last = max(answer.at_ps or 0 for answer in self.answers if answer.kind == "answer")
         until(lambda: self.now() > last)
-        client.ask(protocol.Stop(request="end"))
+        client.ask(feed_messages.Stop(request="end"))
         until(lambda: len(self.answers) > len(ASKED))
         client.close()
 
     def now(self) -> int:
         """The last sample that has come (ps); -1 before there is one."""
-        samples = [m for m in self.received if isinstance(m, protocol.Samples)]
+        samples = [m for m in self.received if isinstance(m, feed_messages.Samples)]
         return int(samples[-1].times_ps[-1]) if samples else -1
 
 
@@ -77,7 +77,7 @@ def test_live_changes_are_made_on_real_frames(
 ) -> None:
     private = tmp_path_factory.mktemp("l")
     private.chmod(0o700)
-    monkeypatch.setenv(places.VARIABLE, str(private))
+    monkeypatch.setenv(session_registry.VARIABLE, str(private))
     asking = Asking()
     asking.start()
     done = run(Plan.load(PLAN), target="software", out=private, report=False, live=True)

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from orchestrator.errors import Refused
-from orchestrator.targets.software import probe as probing
-from orchestrator.targets.software.denial import SETTINGS, refusal
+from orchestrator.targets.software import namespace_probe as probing
+from orchestrator.targets.software.kernel_refusals import refusal, SETTINGS
 from orchestrator.targets.software.isolation import Denied, isolate
 from tests.patience import PATIENCE_S
 
@@ -81,7 +81,7 @@ def test_a_machine_without_user_namespaces_refuses_an_ordinary_user(tmp_path):
         "isolate()\n"
         "open('/proc/sys/user/max_user_namespaces', 'w').write('0')\n"
         "open('/proc/sys/user/max_net_namespaces', 'w').write('0')\n"
-        "from orchestrator.targets.software.probe import probe\n"
+        "from orchestrator.targets.software.namespace_probe import probe\n"
         "print(probe())"
     )
     done = subprocess.run(

@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.run import fidelity
-from orchestrator.run.execute import RunResult, run
+from orchestrator.run import run_fidelity
+from orchestrator.run.execute_run import run, RunResult
 from tests.orchestrator.targets.software import short_plans
 from tests.orchestrator.targets.software.processes import as_nobody, ordinary_user_python
 from traces.compare import compare
-from traces.runs import load
+from traces.run_reader import load
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 
@@ -268,7 +268,7 @@ def test_the_verdict_on_the_machine_follows_from_the_numbers_beside_it(any_run):
         grades += [graded(link[key] / sent, bounds["spurious_share"]) for key in SPURIOUS]
         extra = (link["delay_s"] or link["planned_delay_s"]) - link["planned_delay_s"]
         grades.append(graded(extra, bounds["extra_delay_s"]))
-    assert told["verdict"] == max(grades, key=fidelity.ORDER.index)
+    assert told["verdict"] == max(grades, key=run_fidelity.ORDER.index)
     assert len(told["reasons"]) == len([grade for grade in grades if grade != "valid"])
     rows = any_run.result["expectations"]
     expected = "met" if rows else "unjudged"

@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from orchestrator.targets.software.launch import run_job
+from orchestrator.targets.software.worker_process import run_job
 from tests.orchestrator.targets.software.jobs import DATA, PLAIN
 from tests.orchestrator.targets.software.processes import as_nobody, ordinary_user_python
 
@@ -48,8 +48,8 @@ def test_an_ordinary_user_gets_the_same():
     if python is None:
         pytest.skip("user nobody can execute no Python of this version with our packages")
     script = (
-        "from orchestrator.targets.software.launch import run_job\n"
-        "from orchestrator.targets.software.probe import require\n"
+        "from orchestrator.targets.software.worker_process import run_job\n"
+        "from orchestrator.targets.software.namespace_probe import require\n"
         "import os, sys\n"
         "require()\n"
         f"print(os.getuid(), len(run_job('{JOBS}exchange')))"

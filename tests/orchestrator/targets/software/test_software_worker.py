@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import RunFailed, TailbackError
-from orchestrator.targets.software.launch import Worker, run_job
+from orchestrator.targets.software.worker_process import run_job, Worker
 from tests.orchestrator.targets.software.processes import MARK, gone, holders, marked
 
 JOBS = "tests.orchestrator.targets.software.jobs:"
@@ -94,7 +94,7 @@ def test_an_interrupt_of_the_terminal_is_the_parents_to_handle():
 
 PARENT = """
 import sys
-from orchestrator.targets.software.launch import Worker
+from orchestrator.targets.software.worker_process import Worker
 with Worker(sys.argv[1]) as worker:
     for report in worker.reports():
         print(report, flush=True)

@@ -9,12 +9,12 @@ import pytest
 
 from orchestrator.assembly import assemble
 from orchestrator.engine.frames import decode
-from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.stamps import FIRST, PORT, RATE, ROOM, STAMPED, get_stamps
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.telemetry_header import FIRST, get_stamps, PORT, RATE, ROOM, STAMPED
 from orchestrator.engine.records import ACK, DATA
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import RunResult, run
+from orchestrator.run.execute_run import run, RunResult
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 
@@ -70,7 +70,7 @@ def carried_out(target: str, out: Path, plan: str = PLAN) -> RunResult:
 def stamps_in(done: RunResult, kind: int) -> np.ndarray:
     """The rows of stamps of all captured frames of a kind, int64[n, 2 + WORDS]."""
     found = []
-    frame, row = blank_frames(1)[0], np.zeros(FIRST + 5, np.int64)
+    frame, row = empty_descriptors(1)[0], np.zeros(FIRST + 5, np.int64)
     for capture in done.recording.captures:
         for length, octets in zip(capture.lengths, capture.octets, strict=True):
             if decode(octets, int(length), frame) == kind:

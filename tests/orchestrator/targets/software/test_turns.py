@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from orchestrator.targets.software.launch import run_job
+from orchestrator.targets.software.worker_process import run_job
 from tests.orchestrator.targets.software import turns
 
 pytestmark = [pytest.mark.software, pytest.mark.shares_cores]

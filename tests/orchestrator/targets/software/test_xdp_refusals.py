@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import Refused
-from orchestrator.targets.software.denial import refusal
+from orchestrator.targets.software.kernel_refusals import refusal
 from orchestrator.targets.software.isolation import Denied
-from orchestrator.targets.software.xdp import able, bpf, grant
+from orchestrator.targets.software.xdp import bpf_program, privileged_setup, xdp_probe
 
 
 def error(code: int) -> OSError:
@@ -30,7 +30,7 @@ def proc(tmp_path: Path) -> Path:
 
 
 def test_without_the_capability_both_are_named_and_the_setting_that_does_not_help(proc):
-    told = str(able.refused(error(errno.EPERM), proc))
+    told = str(xdp_probe.refused(error(errno.EPERM), proc))
     for part in (
         "CAP_BPF and CAP_NET_ADMIN",
         "EPERM",
@@ -43,14 +43,14 @@ def test_without_the_capability_both_are_named_and_the_setting_that_does_not_hel
 
 def test_root_of_a_user_namespace_is_told_to_leave_it(proc):
     (proc / "self/uid_map").write_text("0 1000 1\n")
-    told = str(able.refused(error(errno.EPERM), proc))
+    told = str(xdp_probe.refused(error(errno.EPERM), proc))
     assert "outside of this user namespace" in told
     assert "--cap-add BPF --cap-add NET_ADMIN" in told
 
 
 def test_a_kernel_without_the_setting_is_not_said_to_have_it(proc):
     (proc / "sys/kernel/unprivileged_bpf_disabled").unlink()
-    assert "unprivileged_bpf_disabled" not in str(able.refused(error(errno.EPERM), proc))
+    assert "unprivileged_bpf_disabled" not in str(xdp_probe.refused(error(errno.EPERM), proc))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_kernel_without_the_setting_is_not_said_to_have_it(proc):
     ],
 )
 def test_other_errors_have_their_own_words(code, text, proc):
-    assert text in str(able.refused(error(code), proc))
+    assert text in str(xdp_probe.refused(error(code), proc))
 
 
 @pytest.mark.parametrize(
@@ -82,33 +82,33 @@ def test_steps_of_the_worker_have_theirs(code, text, tmp_path):
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As on a machine that can hold namespaces, whatever this one is."""
-    monkeypatch.setattr(able, "probe", lambda: None)
-    able.lack.cache_clear()
+    monkeypatch.setattr(xdp_probe, "probe", lambda: None)
+    xdp_probe.xdp_refusal.cache_clear()
     yield
-    able.lack.cache_clear()
+    xdp_probe.xdp_refusal.cache_clear()
 
 
 def test_another_processor_is_refused_by_name(monkeypatch, asked):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert "tried on x86_64, and this is riscv64" in str(able.lack())
+    assert "tried on x86_64, and this is riscv64" in str(xdp_probe.xdp_refusal())
 
 
 def test_what_lacks_namespaces_lacks_this(monkeypatch, asked):
     none = Refused("target software", "needs Linux", "Remedy: Linux")
-    monkeypatch.setattr(able, "probe", lambda: none)
-    assert able.lack() is none
+    monkeypatch.setattr(xdp_probe, "probe", lambda: none)
+    assert xdp_probe.xdp_refusal() is none
 
 
 def test_a_denied_program_is_the_lack(monkeypatch, asked):
-    if platform.machine() not in able.PROCESSORS:
+    if platform.machine() not in xdp_probe.PROCESSORS:
         pytest.skip("another lack comes first")
 
     def denied(ports: int) -> None:
         raise error(errno.EPERM)
 
-    monkeypatch.setattr(grant, "make", denied)
-    monkeypatch.setattr(able.socket, "socket", _Nothing)
-    assert "CAP_BPF" in str(able.lack())
+    monkeypatch.setattr(privileged_setup, "make", denied)
+    monkeypatch.setattr(xdp_probe.socket, "socket", _Nothing)
+    assert "CAP_BPF" in str(xdp_probe.xdp_refusal())
 
 
 class _Nothing:
@@ -133,4 +133,4 @@ def test_the_program_is_what_the_kernel_documents():
         "85 00 0000 33000000",  # bpf_redirect_map
         "95 00 0000 00000000",
     ]
-    assert bpf.assembled(sockets=5, first=6, queues=2) == bytes.fromhex("".join(words))
+    assert bpf_program.assembled(sockets=5, first=6, queues=2) == bytes.fromhex("".join(words))

@@ -32,26 +32,26 @@ PLAN: dict[str, Any] = {
 
 def _thread(node: str, horizon_ps: int = 10**18, begun: bool = True) -> tuple[Any, Any]:
     """The thread of one node, its ports open, and all machines; not `begun`: as it is started."""
-    from orchestrator.engine.datapath import ports
+    from orchestrator.engine.datapath import port_backend
     from orchestrator.registry import Registry
-    from orchestrator.targets.software.job import join
-    from orchestrator.targets.software.namespaces import Machines
-    from orchestrator.targets.software.rig import Shared
-    from orchestrator.targets.software.thread import Thread
+    from orchestrator.targets.software.plan_job import join
+    from orchestrator.targets.software.network_namespaces import Machines
+    from orchestrator.targets.software.thread_io import Shared
+    from orchestrator.targets.software.datapath_thread import Thread
 
     resolved = Plan(**PLAN).check(Registry.load())
     machines = Machines()
     local = join(resolved.plan, machines)
     thread = Thread(resolved, machines, local, [node], 0, Shared.of(1, horizon_ps))
     if begun:
-        ports.begin(thread.assembly.world, thread.rig)
+        port_backend.begin(thread.assembly.world, thread.rig)
     return thread, machines
 
 
 def _turn(thread: Any) -> int:
-    from orchestrator.engine.datapath import loop
+    from orchestrator.engine.datapath import realtime_loop
 
-    return int(loop.turn(thread.assembly.world, thread.rig, thread.duration))
+    return int(realtime_loop.loop_iteration(thread.assembly.world, thread.rig, thread.duration))
 
 
 def burst(control: Any) -> list[tuple[int, int, int]]:
@@ -60,16 +60,16 @@ def burst(control: Any) -> list[tuple[int, int, int]]:
     the loop counted as taken in."""
     import numpy as np
 
-    from orchestrator.engine.datapath import stalls
-    from orchestrator.engine.datapath.batch import UNSENT
-    from orchestrator.engine.frames.blank import blank, blank_frames
-    from orchestrator.engine.frames.codec import encode
+    from orchestrator.engine.datapath import stall_detection
+    from orchestrator.engine.datapath.mmsg_batch import UNSENT
+    from orchestrator.engine.frames.descriptor_reset import empty_descriptors, reset_descriptor
+    from orchestrator.engine.frames.frame_codec import encode
     from orchestrator.engine.records import DATA
 
     thread, machines = _thread("switch")
     world, rig = thread.assembly.world, thread.rig
-    frame, flow = blank_frames(1)[0], world.flows[0]
-    blank(frame, DATA, LENGTH, flow.priority, 0, flow.source, flow.destination)
+    frame, flow = empty_descriptors(1)[0], world.flows[0]
+    reset_descriptor(frame, DATA, LENGTH, flow.priority, 0, flow.source, flow.destination)
     octets = np.zeros(LENGTH, np.uint8)
     encode(world.types, frame, octets)
     rig.start_ns[0] = time.monotonic_ns()
@@ -89,7 +89,7 @@ def burst(control: Any) -> list[tuple[int, int, int]]:
         if taken:
             told.append((taken, left, calls))
     assert rig.outgoing.state[UNSENT] == 0
-    counted = int(rig.stalled[stalls.FRAMES])
+    counted = int(rig.stalled[stall_detection.FRAMES])
     return [*told, (machines.interface_counters("sink")[0]["rx_packets"], counted, 0)]
 
 
@@ -97,8 +97,8 @@ def _counts(rig: Any) -> Any:
     """Frames taken in and put on wires so far, and calls that sent any."""
     import numpy as np
 
-    from orchestrator.engine.datapath.batch import CALLS
-    from orchestrator.engine.datapath.tally import RECEIVED, SENT
+    from orchestrator.engine.datapath.mmsg_batch import CALLS
+    from orchestrator.engine.datapath.link_counters import RECEIVED, SENT
 
     whole = rig.tally.sum(axis=0)
     return np.array([whole[RECEIVED], whole[SENT], rig.outgoing.state[CALLS]])
@@ -109,7 +109,7 @@ def _send(raw: Any, octets: bytes) -> None:
     import ctypes
     import struct
 
-    from orchestrator.targets.software.namespaces import FIRST_INTERFACE
+    from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE
 
     address = struct.pack("<HHiHBB8s", 17, 0, FIRST_INTERFACE, 0, 0, 6, bytes(8))
     library = ctypes.CDLL(None, use_errno=True)
@@ -120,7 +120,7 @@ def _send(raw: Any, octets: bytes) -> None:
 def behind(control: Any) -> dict[str, int]:
     """A NIC begins when it should have sent for a while, more than all its outboxes hold: what
     one turn put on the wire, and what of it arrived."""
-    from orchestrator.engine.datapath.batch import UNSENT
+    from orchestrator.engine.datapath.mmsg_batch import UNSENT
 
     thread, machines = _thread("nic")
     world, rig = thread.assembly.world, thread.rig
@@ -142,8 +142,8 @@ def behind(control: Any) -> dict[str, int]:
 def stood_still(control: Any, horizon_ps: int, seconds: float) -> dict[str, int]:
     """A NIC's loop does not go on for a while between two turns: the row that it logs, by name, and
     of how many rows of which floor it is one."""
-    from orchestrator.engine.datapath import stalls
-    from orchestrator.targets.software.realtime import schedstat
+    from orchestrator.engine.datapath import stall_detection
+    from orchestrator.targets.software.realtime_scheduling import schedstat
 
     thread, _ = _thread("nic", horizon_ps)
     world, rig = thread.assembly.world, thread.rig
@@ -151,18 +151,18 @@ def stood_still(control: Any, horizon_ps: int, seconds: float) -> dict[str, int]
     _turn(thread)  # compiles; it is long before the start
     rig.start_ns[0] = time.monotonic_ns()
     rig.turn[0] = 0
-    with schedstat() as rig.stalled[stalls.FILE]:
-        stalls.begin(world, rig, time.monotonic_ns())
+    with schedstat() as rig.stalled[stall_detection.FILE]:
+        stall_detection.begin_stall_detection(world, rig, time.monotonic_ns())
         _turn(thread)
         _turn(thread)
-        number = int(rig.stalled[stalls.COUNT])
+        number = int(rig.stalled[stall_detection.COUNT])
         time.sleep(seconds)
         _turn(thread)
     names = ("FROM_NS", "TO_NS", "FROM_PS", "TO_PS", "WORK", "AFTER", "SPAN_NS")
     names += ("SPAN_CPU_NS", "SPAN_SLEPT")
     row = rig.stalls[number]
-    found = {name: int(row[getattr(stalls, name)]) for name in names}
-    return found | {"more": int(rig.stalled[stalls.COUNT]) - number}
+    found = {name: int(row[getattr(stall_detection, name)]) for name in names}
+    return found | {"more": int(rig.stalled[stall_detection.COUNT]) - number}
 
 
 def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
@@ -170,9 +170,9 @@ def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
     import dataclasses
     import os
 
-    from orchestrator.engine.datapath.loop import drive
+    from orchestrator.engine.datapath.realtime_loop import drive
     from orchestrator.engine.records import NEVER
-    from orchestrator.targets.software.stalled import log_of, rows_of, words_of
+    from orchestrator.targets.software.stall_log import log_of, rows_of, words_of
 
     rehearsal, _ = _thread("nic", begun=False)
     drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)  # compiles
@@ -195,13 +195,13 @@ def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
 def late_thread(control: Any, late_s: float) -> dict[str, int]:
     """Two threads share a clock, and the second enters its loop so much later than the first:
     time 0 less the time at which it did (ns), and what of the run's clock was dropped (ps)."""
-    from orchestrator.engine.datapath.loop import drive
+    from orchestrator.engine.datapath.realtime_loop import drive
     from orchestrator.engine.records import NEVER
     from orchestrator.registry import Registry
-    from orchestrator.targets.software.job import join
-    from orchestrator.targets.software.namespaces import Machines
-    from orchestrator.targets.software.rig import Shared
-    from orchestrator.targets.software.thread import Thread, start
+    from orchestrator.targets.software.plan_job import join
+    from orchestrator.targets.software.network_namespaces import Machines
+    from orchestrator.targets.software.thread_io import Shared
+    from orchestrator.targets.software.datapath_thread import start, Thread
 
     class Late(Thread):
         entered_ns = 0
@@ -233,7 +233,7 @@ def late_thread(control: Any, late_s: float) -> dict[str, int]:
 def ended_thread(control: Any) -> str:
     """What `start` raises of a thread that ends before its loop."""
     from orchestrator.errors import RunFailed
-    from orchestrator.targets.software.thread import start
+    from orchestrator.targets.software.datapath_thread import start
 
     thread, _ = _thread("nic", begun=False)
     thread.run = lambda: None

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.testbed.agent import ethtool, netlink, nics
+from orchestrator.testbed.agent import ethtool, netlink, nic_claims
 from orchestrator.testbed.agent.netlink import Link
-from orchestrator.testbed.agent.nics import Claim, check, restore, survey
+from orchestrator.testbed.agent.nic_claims import check, Claim, restore, survey
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 UP, RUNNING, LOOPBACK = ethtool.UP, ethtool.RUNNING, ethtool.LOOPBACK
@@ -30,12 +30,12 @@ class Machine:
         self.log: list[str] = []
         self.gone: set[str] = set()
         self.folder = folder
-        patch.setattr(nics, "netlink", self.netlink())
-        patch.setattr(nics, "ethtool", self.ethtool())
-        patch.setattr(nics, "switch_off", self.switch_off)
-        patch.setattr(nics, "_ipv6", lambda name: folder / name)
+        patch.setattr(nic_claims, "netlink", self.netlink())
+        patch.setattr(nic_claims, "ethtool", self.ethtool())
+        patch.setattr(nic_claims, "switch_off", self.switch_off)
+        patch.setattr(nic_claims, "_ipv6", lambda name: folder / name)
         interfaces = lambda: [(one.index, one.name) for one in self.links]  # noqa: E731
-        patch.setattr(nics.socket, "if_nameindex", interfaces)
+        patch.setattr(nic_claims.socket, "if_nameindex", interfaces)
 
     def netlink(self) -> Any:
         return SimpleNamespace(
@@ -216,10 +216,10 @@ ME = 1000
 def test_a_nic_that_root_or_this_user_holds_is_held(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, user: int
 ):
-    monkeypatch.setattr(nics, "os", SimpleNamespace(getuid=lambda: ME))
-    holders = SimpleNamespace(**vars(nics.netlink))
+    monkeypatch.setattr(nic_claims, "os", SimpleNamespace(getuid=lambda: ME))
+    holders = SimpleNamespace(**vars(nic_claims.netlink))
     holders.holders = lambda name: [ME, user] if name == f"tailback/nic/{E2}/" else []
-    monkeypatch.setattr(nics, "netlink", holders)
+    monkeypatch.setattr(nic_claims, "netlink", holders)
     with pytest.raises(Unacceptable, match=f"NIC {E2} is held by another agent of this machine"):
         Claim.make(E2)
     assert netlink.holders(f"tailback/nic/{E2}/") == [], "and nothing of the attempt is left"
@@ -233,7 +233,7 @@ def test_a_claim_that_fails_holds_nothing(machine: Machine, monkeypatch: pytest.
         raise OSError("no diagnosis of sockets here")
 
     monkeypatch.setattr(
-        nics, "netlink", SimpleNamespace(**vars(nics.netlink) | {"holders": broken})
+        nic_claims, "netlink", SimpleNamespace(**vars(nic_claims.netlink) | {"holders": broken})
     )
     with pytest.raises(OSError, match="no diagnosis"):
         Claim.make(E2)

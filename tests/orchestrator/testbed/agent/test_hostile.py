@@ -13,17 +13,17 @@ import pytest
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.plan.params import without_files
-from orchestrator.testbed.agent import agent as agent_module
-from orchestrator.testbed.agent import nics
-from orchestrator.testbed.agent.agent import LEASES, LEASES_OF_ONE
-from orchestrator.testbed.agent.protocol import Fault
-from orchestrator.testbed.controller import protocol as of_controller
-from orchestrator.testbed.controller.controller import Controller
-from orchestrator.testbed.keys import ADMINISTER, RUN, WATCH, Caller
+from orchestrator.plan.algorithm_params import without_files
+from orchestrator.testbed.agent import agent_service as agent_module
+from orchestrator.testbed.agent import nic_claims
+from orchestrator.testbed.agent.agent_service import LEASES, LEASES_OF_ONE
+from orchestrator.testbed.agent.agent_messages import Fault
+from orchestrator.testbed.controller import controller_messages as of_controller
+from orchestrator.testbed.controller.controller_service import Controller
+from orchestrator.testbed.curve_keys import ADMINISTER, Caller, RUN, WATCH
 from orchestrator.testbed.wire.envelope import SENTENCE
-from orchestrator.testbed.wire.server import Desk
-from tests.orchestrator.testbed.agent.test_agent import LEASE, RIGHT, Served
+from orchestrator.testbed.wire.rpc_server import RequestDispatcher
+from tests.orchestrator.testbed.agent.test_agent_service import LEASE, RIGHT, Served
 
 LONG = ["x" * 30_000, "é" * 30_000, "\x1b[31m" * 6000, "a/" * 15_000, "a." + "b" * 30_000]
 MANY = 5000
@@ -97,7 +97,7 @@ def test_long_texts_to_a_controller_are_answered(kind: str):
     controller = Controller.__new__(Controller)
     controller.jobs = {}  # type: ignore[assignment]
     controller.peers, controller.bed = {}, SimpleNamespace(name="bed")  # type: ignore[assignment]
-    desk = Desk(controller.handlers())
+    desk = RequestDispatcher(controller.handlers())
     assert set(controller.handlers()) == set(CONTROLLERS)
     for number, body in enumerate(lengthened({"extra": "", **CONTROLLERS[kind]}), 1):
         data = {"v": 1, "session": "c" * 16, "id": number, "kind": kind, "body": body}
@@ -113,13 +113,13 @@ def test_leases_have_a_cap_for_a_key_and_for_all(served: Served):
         return served.lease(f"{number:016x}", peer)
 
     for number in range(LEASES_OF_ONE):
-        assert lease(number, "one")["refused"] is None
-    assert lease(99, "one")["code"] == "busy"
+        assert lease(number, "algorithm_named")["refused"] is None
+    assert lease(99, "algorithm_named")["code"] == "busy"
     for number in range(LEASES_OF_ONE, LEASES):
         assert lease(number, f"key{number % 20}")["refused"] is None, "another key's turn"
     assert lease(100, "late")["code"] == "busy"
     assert len(served.agent.leases) == LEASES
-    served.ask("release", "one", lease=f"{0:016x}")
+    served.ask("release", "algorithm_named", lease=f"{0:016x}")
     assert lease(101, "late")["refused"] is None
 
 
@@ -187,9 +187,9 @@ def test_a_shared_clock_is_not_any_file_of_a_process(served: Served, tmp_path: P
     opened: list[object] = []
     served.lease()
     with (tmp_path / "file").open("w") as file, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("orchestrator.testbed.agent.hosting.os.open", lambda *a: opened.append(a))
+        patch.setattr("orchestrator.testbed.agent.node_worker.os.open", lambda *a: opened.append(a))
         body = {"plan": "x", "nodes": ["a"], "pace": {"threads": 1, "first": 0}}
-        body["pace"]["holder"] = [nics.os.getpid(), file.fileno()]  # type: ignore[index, attr-defined]
+        body["pace"]["holder"] = [nic_claims.os.getpid(), file.fileno()]  # type: ignore[index, attr-defined]
         assert served.ask("deploy", lease=LEASE, **body)["code"] == "pace"
     assert opened == []
 

@@ -10,12 +10,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.targets.software.stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
+from orchestrator.targets.software.worker_stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
 from orchestrator.testbed.agent import lease as lease_module
-from orchestrator.testbed.agent.journal import Journal
-from orchestrator.testbed.agent.lease import EVENTS, Held
-from orchestrator.testbed.agent.protocol import Deploy, Fault, Lease, Pace, ProbeReceived, Start
-from orchestrator.testbed.keys import Caller
+from orchestrator.testbed.agent.lease_journal import Journal
+from orchestrator.testbed.agent.lease import ActiveLease, EVENTS
+from orchestrator.testbed.agent.agent_messages import (
+    Deploy,
+    Fault,
+    Lease,
+    Pace,
+    ProbeReceived,
+    Start,
+)
+from orchestrator.testbed.curve_keys import Caller
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 LEASE = "ab" * 8
@@ -69,7 +76,7 @@ class Machine:
         patch.setattr(lease_module, "time", clock)
         patch.setattr(lease_module, "check", lambda nic: self.log.append(f"check {nic}"))
         patch.setattr(lease_module, "Claim", SimpleNamespace(make=self.claim))
-        patch.setattr(lease_module, "Hosting", self.host)
+        patch.setattr(lease_module, "NodeWorker", self.host)
         patch.setattr(lease_module, "started", lambda process: f"since {process}")
         net = {"counters": lambda nics: {nic: dict(self.counts[nic]) for nic in nics}}
         net["set_up"] = lambda nic, up: self.log.append(f"{nic} up {up}")  # type: ignore[assignment]
@@ -120,19 +127,19 @@ class Machine:
         found: dict[str, Any] = json.loads((self.state / "leases" / LEASE).read_text())
         return found
 
-    def lease(self, *nics: str, ttl_ms: int = 10_000) -> Held:
+    def lease(self, *nics: str, ttl_ms: int = 10_000) -> ActiveLease:
         asked = Lease(lease=LEASE, controller="lab", ttl_ms=ttl_ms, nics=list(nics))
         owner = Caller.of("k" * 40, "lab", "run")
-        return Held(asked, owner, "here", self.journal, self.aside)  # type: ignore[arg-type]
+        return ActiveLease(asked, owner, "here", self.journal, self.aside)  # type: ignore[arg-type]
 
-    def leased(self, *nics: str) -> Held:
+    def leased(self, *nics: str) -> ActiveLease:
         """A lease whose NICs are set up."""
         held = self.lease(*nics)
         self.aside.work()
         self.log.clear()
         return held
 
-    def deployed(self, *nics: str, stage: str = READY) -> Held:
+    def deployed(self, *nics: str, stage: str = READY) -> ActiveLease:
         """One that hosts nodes, as far as that."""
         held = self.leased(*nics)
         held.deploy(deploy(*nics))
@@ -157,7 +164,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     made.journal.close()
 
 
-def said(held: Held) -> list[str]:
+def said(held: ActiveLease) -> list[str]:
     return [event.text for event in held.events]
 
 

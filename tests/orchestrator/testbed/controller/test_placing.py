@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
-from orchestrator.testbed.controller import mapping
-from orchestrator.testbed.controller.mapping import Mapping, map_plan
+from orchestrator.testbed.controller import node_placement
+from orchestrator.testbed.controller.node_placement import map_plan, Mapping
 from orchestrator.testbed.inventory import Testbed
-from tests.orchestrator.testbed.controller.test_mapping import bed
+from tests.orchestrator.testbed.controller.test_node_placement import bed
 
 NODES = {"nic1": "nic", "nic2": "nic", "leaf": "switch", "spine": "switch", "sink": "sink"}
 LINKS = {"up1": "nic1 leaf", "up2": "nic2 leaf", "mid": "leaf spine", "down": "spine sink"}
@@ -175,11 +175,11 @@ def test_a_node_that_no_machine_is_for() -> None:
 
 
 def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "STEPS", 5)
+    monkeypatch.setattr(node_placement, "STEPS", 5)
     assert placed({}, a=["*"]) == ["a"] * 5
-    monkeypatch.setattr(mapping, "STEPS", 4)
+    monkeypatch.setattr(node_placement, "STEPS", 4)
     with pytest.raises(Refused, match=r"was found in 4 steps; say in testbed\.toml"):
         placed({}, a=["*"])
-    monkeypatch.setattr(mapping, "STEPS", 3)
+    monkeypatch.setattr(node_placement, "STEPS", 3)
     with pytest.raises(Refused, match="node leaf on b needs 2 free cables"):
         placed({}, a=["nic*"], b=["leaf"])

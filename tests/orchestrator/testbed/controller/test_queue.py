@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from orchestrator.testbed.agent.protocol import Nic
-from orchestrator.testbed.controller import controller as module
-from orchestrator.testbed.controller.controller import Controller
+from orchestrator.testbed.agent.agent_messages import Nic
+from orchestrator.testbed.controller import controller_service as module
+from orchestrator.testbed.controller.controller_service import Controller
 from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.keys import RUN, Caller, make
+from orchestrator.testbed.curve_keys import Caller, make, RUN
 from orchestrator.testbed.wire.envelope import Request, Unacceptable
 
 ALICE = Caller.of("A" * 40, "alice", RUN)
@@ -113,7 +113,7 @@ async def turn() -> None:
 
 @pytest.fixture
 def on_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "Across", FakeJob)
+    monkeypatch.setattr(module, "DistributedJob", FakeJob)
     monkeypatch.setattr(module, "Peer", FakePeer)
     monkeypatch.setattr(FakeJob, "begun", [])
 
@@ -150,7 +150,7 @@ def test_runs_are_carried_out_one_after_the_other(on_bench, tmp_path: Path):
 def test_only_so_many_that_are_over_are_kept_and_the_oldest_goes(
     on_bench, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(module, "KEPT", 2)
+    monkeypatch.setattr(module, "FINISHED_RUNS", 2)
 
     async def what(bench: Bench) -> None:
         runs = []

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orchestrator import interpreter
-from orchestrator.testbed import keys
+from orchestrator import python_command
+from orchestrator.testbed import curve_keys
 
 WAIT_S = 600.0
 """For what takes a moment; on a busy machine anything may take much longer."""
@@ -35,7 +35,7 @@ class Server:
     def __init__(self, words: list[str], environment: dict[str, str]) -> None:
         self.said: list[str] = []
         self.process = subprocess.Popen(
-            interpreter.module("orchestrator.cli", *words),
+            python_command.module("orchestrator.cli", *words),
             env=environment,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -72,21 +72,21 @@ class Bench:
         self.agents: dict[str, Server] = {}
         self.controller: Server | None = None
         for who in ("controller", "user"):
-            keys.make(folder / who, who)
-        keys.authorise(folder / "controller", str(folder / "user" / keys.PUBLIC))
-        public = str(folder / "controller" / keys.PUBLIC)
-        keys.authorise(folder / "user", public, kind=keys.KNOWN)
+            curve_keys.make(folder / who, who)
+        curve_keys.authorise(folder / "controller", str(folder / "user" / curve_keys.PUBLIC))
+        public = str(folder / "controller" / curve_keys.PUBLIC)
+        curve_keys.authorise(folder / "user", public, kind=curve_keys.KNOWN)
 
     def agent(self, name: str, **environment: str) -> Server:
         """Start one; with other variables."""
         there = self.folder / name
         if not there.exists():
-            keys.make(there, name)
-            keys.authorise(there, str(self.folder / "controller" / keys.PUBLIC))
+            curve_keys.make(there, name)
+            curve_keys.authorise(there, str(self.folder / "controller" / curve_keys.PUBLIC))
         listen = self.agents[name].address if name in self.agents else "tcp://127.0.0.1:*"
         words = ["agent", "--name", name, "--listen", listen, "--keys", str(there)]
         state = ["--state", str(self.folder / f"{name}-state")]
-        one = Server([*words, *state], interpreter.environment(**environment))
+        one = Server([*words, *state], python_command.environment(**environment))
         self.agents[name] = one
         return one
 
@@ -94,12 +94,12 @@ class Bench:
         """Start the controller of all agents; its address, once all are up."""
         lines = ['name = "lab"']
         for name, one in self.agents.items():
-            public = keys.own(self.folder / name).public
+            public = curve_keys.own(self.folder / name).public
             lines += [f"[machines.{name}]", f'address = "{one.address}"', f'key = "{public}"']
         (self.folder / "lab.toml").write_text("\n".join(lines) + "\n")
         words = ["controller", str(self.folder / "lab.toml"), "--listen", "tcp://127.0.0.1:*"]
         words += ["--keys", str(self.folder / "controller"), "--out", str(self.folder / "there")]
-        self.controller = Server(words, interpreter.environment(**environment))
+        self.controller = Server(words, python_command.environment(**environment))
         for name in self.agents:
             until(lambda name=name: self.heard(f"agent {name}: up"), f"{name} up")
         return self.controller.address
@@ -117,8 +117,8 @@ class Bench:
     def tailback(self, *words: object) -> subprocess.Popen[str]:
         """Start a command of the user's."""
         return subprocess.Popen(
-            interpreter.module("orchestrator.cli", *map(str, words), *self.there),
-            env=interpreter.environment(),
+            python_command.module("orchestrator.cli", *map(str, words), *self.there),
+            env=python_command.environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

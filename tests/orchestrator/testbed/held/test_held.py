@@ -19,8 +19,8 @@ import tailback
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
-from orchestrator.testbed.controller import client
+from orchestrator.run.execute_run import run
+from orchestrator.testbed.controller import controller_client
 from tests.orchestrator.testbed.held.bench import WAIT_S, Bench, until, workers_of
 
 LACK = Registry.load().target("gateware").probe()
@@ -69,7 +69,7 @@ def longer(folder: Path, milliseconds: int) -> Path:
 def told(bench: Bench, what: str) -> dict[str, str]:
     """Machine -> what the controller says of its `state`, or the `part` that it is at."""
     assert bench.controller is not None
-    state = asyncio.run(client.status(bench.controller.address, bench.folder / "user", None))
+    state = asyncio.run(controller_client.status(bench.controller.address, bench.folder / "user", None))
     return {one["name"]: one[what] for one in state["machines"]}
 
 

@@ -12,7 +12,7 @@ import zmq
 
 from orchestrator.testbed.wire import envelope
 from orchestrator.testbed.wire.envelope import Request, Unacceptable, pack
-from orchestrator.testbed.wire.server import Desk, Handler, Reply
+from orchestrator.testbed.wire.rpc_server import Handler, Reply, RequestDispatcher
 from tests.orchestrator.testbed.wire.test_refusals import PATIENCE_S, Bench, Nothing, on_bench
 
 
@@ -92,7 +92,7 @@ def test_a_refusal_or_an_answer_of_any_length_is_answered():
         return {"told": object()}, None
 
     handlers = {"a": refuse, "b": fail, "c": tell, "d": tell_rubbish}
-    desk = Desk({kind: Handler(Nothing, call) for kind, call in handlers.items()})
+    desk = RequestDispatcher({kind: Handler(Nothing, call) for kind, call in handlers.items()})
     for number, kind in enumerate(handlers, 1):
         answer = desk.respond("me", [asked(number, kind)])
         assert answer is not None

@@ -16,12 +16,12 @@ import pytest
 import zmq
 import zmq.asyncio
 
-from orchestrator.testbed import keys
-from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
+from orchestrator.testbed import curve_keys
+from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
 from orchestrator.testbed.wire.envelope import Request, WireMessage, pack
-from orchestrator.testbed.wire.gate import LOOK_S
-from orchestrator.testbed.wire.server import Desk, Handler, Reply, Server
-from orchestrator.testbed.wire.watch import State
+from orchestrator.testbed.wire.zap_authenticator import LOOK_S
+from orchestrator.testbed.wire.rpc_server import Handler, Reply, RequestDispatcher, RpcServer
+from orchestrator.testbed.wire.socket_monitor import State
 
 PATIENCE_S = 60.0
 """Longer than any of it takes; a busy machine takes its time."""
@@ -36,21 +36,21 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.own = keys.make(folder / "server", "server")
-        self.friend = keys.make(folder / "friend", "friend")
-        self.stranger = keys.make(folder / "stranger", "stranger")
-        keys.authorise(folder / "server", str(folder / "friend" / keys.PUBLIC))
+        self.own = curve_keys.make(folder / "server", "server")
+        self.friend = curve_keys.make(folder / "friend", "friend")
+        self.stranger = curve_keys.make(folder / "stranger", "stranger")
+        curve_keys.authorise(folder / "server", str(folder / "friend" / curve_keys.PUBLIC))
         self.done = 0
         self.said: list[str] = []
-        self.server = Server(
+        self.server = RpcServer(
             "tcp://127.0.0.1:*",
             self.own,
             folder / "server",
-            Desk(
+            RequestDispatcher(
                 {
-                    "look": Handler(Nothing, self._do, role=keys.WATCH),
+                    "look": Handler(Nothing, self._do, role=curve_keys.WATCH),
                     "do": Handler(Nothing, self._do),
-                    "undo": Handler(Nothing, self._do, role=keys.ADMINISTER),
+                    "undo": Handler(Nothing, self._do, role=curve_keys.ADMINISTER),
                 }
             ),
             self.said.append,
@@ -58,12 +58,12 @@ class Bench:
         self.server.start()
         self.context = zmq.asyncio.Context()
 
-    def _do(self, peer: keys.Caller, request: Request, body: Nothing) -> Reply:
+    def _do(self, peer: curve_keys.Caller, request: Request, body: Nothing) -> Reply:
         self.done += 1
         return {"peer": peer.name}, None
 
-    def asker(self, pair: keys.Pair, public: str | None = None) -> Asker:
-        return Asker(self.context, "server", self.server.endpoint, public or self.own.public, pair)
+    def asker(self, pair: curve_keys.Pair, public: str | None = None) -> RpcClient:
+        return RpcClient(self.context, "server", self.server.endpoint, public or self.own.public, pair)
 
     async def received(self, words: str) -> str:
         """Wait until the server has said it."""
@@ -103,7 +103,7 @@ def test_an_authorised_key_gets_an_answer(tmp_path: Path):
     on_bench(tmp_path, what)
 
 
-async def rejected(bench: Bench, asker: Asker) -> None:
+async def rejected(bench: Bench, asker: RpcClient) -> None:
     began = time.monotonic()
     with pytest.raises((Unanswered, Refusal), match="key rejected"):
         await asker.ask("do", within_s=PATIENCE_S)
@@ -128,7 +128,7 @@ def test_a_revoked_key_is_rejected_without_a_restart(tmp_path: Path):
         await first.ask("do", within_s=PATIENCE_S)
         first.close()
         bench.done = 0
-        keys.revoke(tmp_path / "server", "friend")
+        curve_keys.revoke(tmp_path / "server", "friend")
         await rejected(bench, bench.asker(bench.friend))
 
     on_bench(tmp_path, what)
@@ -140,7 +140,7 @@ def test_a_connection_that_is_open_is_closed_when_its_key_is_revoked(tmp_path: P
     async def what(bench: Bench) -> None:
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
-        keys.revoke(tmp_path / "server", "friend")
+        curve_keys.revoke(tmp_path / "server", "friend")
         await bench.received(f"{bench.friend.public} was revoked, a connection was closed")
         end = time.monotonic() + PATIENCE_S
         while asker.state is not State.REJECTED and time.monotonic() < end:
@@ -149,9 +149,9 @@ def test_a_connection_that_is_open_is_closed_when_its_key_is_revoked(tmp_path: P
         with pytest.raises((Unanswered, Refusal), match="does not let our key in"):
             await asker.ask("do", within_s=PATIENCE_S)
         assert bench.done == 1
-        keys.authorise(tmp_path / "server", str(tmp_path / "friend" / keys.PUBLIC))
+        curve_keys.authorise(tmp_path / "server", str(tmp_path / "friend" / curve_keys.PUBLIC))
         await asyncio.sleep(2 * LOOK_S)
-        asker.again()
+        asker.reconnect()
         await asker.ask("do", within_s=PATIENCE_S)
         asker.close()
 
@@ -162,7 +162,7 @@ def test_a_request_with_a_revoked_key_is_refused_before_its_connection_is_closed
     async def what(bench: Bench) -> None:
         desk, key = bench.server._desk, bench.friend.public
         asked = [pack(Request(session="0" * 16, id=1, kind="do"))]
-        keys.revoke(tmp_path / "server", "friend")
+        curve_keys.revoke(tmp_path / "server", "friend")
         answer = desk.respond(key, asked)
         assert answer is not None
         assert b"let in no more" in answer[0]
@@ -171,15 +171,15 @@ def test_a_request_with_a_revoked_key_is_refused_before_its_connection_is_closed
     on_bench(tmp_path, what)
 
 
-@pytest.mark.parametrize("role", keys.ROLES)
+@pytest.mark.parametrize("role", curve_keys.ROLES)
 def test_a_key_may_what_its_role_allows(tmp_path: Path, role: str):
     async def what(bench: Bench) -> None:
-        keys.revoke(tmp_path / "server", "friend")
-        public = tmp_path / "friend" / keys.PUBLIC
-        keys.authorise(tmp_path / "server", str(public), role=role)
+        curve_keys.revoke(tmp_path / "server", "friend")
+        public = tmp_path / "friend" / curve_keys.PUBLIC
+        curve_keys.authorise(tmp_path / "server", str(public), role=role)
         asker = bench.asker(bench.friend)
         for place, kind in enumerate(("look", "do", "undo")):
-            if place <= keys.ROLES.index(role):
+            if place <= curve_keys.ROLES.index(role):
                 await asker.ask(kind, within_s=PATIENCE_S)
             else:
                 with pytest.raises(Refusal, match=f"the key friend may {role}; {kind} takes"):
@@ -218,7 +218,7 @@ def test_null_and_plain_are_not_let_in(tmp_path: Path, mechanism: str):
 
 def test_keys_that_others_could_have_written_turn_everybody_away(tmp_path: Path):
     async def what(bench: Bench) -> None:
-        (tmp_path / "server" / keys.AUTHORISED).chmod(0o777)
+        (tmp_path / "server" / curve_keys.AUTHORISED).chmod(0o777)
         await rejected(bench, bench.asker(bench.friend))
         assert "chmod go-w" in await bench.received("not to be trusted")
 
@@ -266,7 +266,7 @@ def test_what_was_recorded_cannot_be_played_again(tmp_path: Path):
     async def what(bench: Bench) -> None:
         tap = Tap(bench.server.endpoint)
         endpoint = await tap.start()
-        asker = Asker(bench.context, "server", endpoint, bench.own.public, bench.friend)
+        asker = RpcClient(bench.context, "server", endpoint, bench.own.public, bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
         asker.close()
         assert bench.done == 1
@@ -297,7 +297,7 @@ def test_an_old_version_is_told_which_one_is_spoken(tmp_path: Path):
 
 def test_nobody_there_is_told_apart_from_a_rejected_key(tmp_path: Path):
     async def what(bench: Bench) -> None:
-        asker = Asker(bench.context, "agent x", "tcp://127.0.0.1:1", bench.own.public, bench.friend)
+        asker = RpcClient(bench.context, "agent x", "tcp://127.0.0.1:1", bench.own.public, bench.friend)
         with pytest.raises(Unanswered, match="no peer") as raised:
             await asker.ask("do", within_s=0.5)
         assert not raised.value.rejected
@@ -317,8 +317,8 @@ def test_what_nobody_waits_for_any_more_does_not_reach_a_successor(tmp_path: Pat
         with pytest.raises(Unanswered):
             await asker.ask("do", within_s=0.2)
         bench.done = 0
-        desk = Desk({"do": Handler(Nothing, bench._do)})
-        bench.server = Server(endpoint, bench.own, tmp_path / "server", desk, bench.said.append)
+        desk = RequestDispatcher({"do": Handler(Nothing, bench._do)})
+        bench.server = RpcServer(endpoint, bench.own, tmp_path / "server", desk, bench.said.append)
         bench.server.start()
         await asker.ask("do", within_s=PATIENCE_S)
         assert bench.done == 1

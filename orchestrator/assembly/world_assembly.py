@@ -1,0 +1,162 @@
+"""Assembly of a plan's world, complete for the simulator or one thread's share of it.
+
+Every world of a plan has the rows of all nodes, so that an index means the same everywhere; a
+share differs in which flows are started and in that its ports lead to wires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+import numpy as np
+from orchestrator.assembly.world_builder import Assembled, Sizes, WorldBuilder
+from orchestrator.assembly.sample_columns import Probe, probes
+from orchestrator.assembly.lazy_eligibility import mark_lazy_ports
+from orchestrator.assembly.lazy_eligibility import mark_lazy_nics
+from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.node_rows import add_nodes
+from orchestrator.assembly.descriptor_bound import descriptors, made_frames
+from orchestrator.assembly.timeline_commands import add_timeline, marks
+from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, LINES, SAMPLER_ACTOR, wake_at
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NEVER
+from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.external_nodes import captured as captured_ports
+from orchestrator.plan.frame_lengths import frames_of
+from dataclasses import replace
+from orchestrator.engine.node.world_arrays import FIELDS
+
+@dataclass
+class Assembly:
+    """A world, what its rows are called, and what its samples hold."""
+
+    resolved: ResolvedPlan
+    world: World
+    indices: Indices
+    probes: list[Probe]
+    marks_ps: list[int]
+    capture_ports: list[str]
+    built: Assembled
+    """Finds fields in the world's memory, and keeps what that points to."""
+
+
+def assemble(
+    resolved: ResolvedPlan,
+    owned: Sequence[str] | None = None,
+    wires: Sequence[str] = (),
+    hosts: Sequence[str] = (),
+    spare: int = 0,
+    slots: Sequence[int] = (),
+    armed: int = 0,
+    alone: bool = False,
+) -> Assembly:
+    """The world of a plan, ready to run from time 0.
+
+    `owned` are the nodes that this world drives (default: all, joined to each other); `wires` are
+    the ports, as named in results, that lead to wire 0, 1, ...; the wires behind these lead to the
+    programs of the nodes `hosts`. There is room for `spare` more commands, and one that can be
+    replaced at each of the times `slots`; for `armed` more frames, which receivers hold. `alone`:
+    no other process moves its frames, reads its registers or stops it, but for lines that lead to
+    nodes which are not its own; a world of all nodes is. Raises BadInput when the plan asks for
+    what no world can do.
+    """
+    plan = resolved.plan
+    builder = WorldBuilder(plan.seed)
+    indices = Indices(plan)
+    add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
+    mine = set(plan.nodes if owned is None else owned)
+    if owned is None or alone:
+        driven = {indices.nodes[name] for name in mine}
+        mark_lazy_ports(builder, resolved, indices, driven)
+        mark_lazy_nics(builder, driven)
+    times = marks(plan)
+    pending = add_timeline(builder, resolved, indices, mine, times, slots)
+    commands = len(builder.commands)
+    for _ in range(spare):
+        builder.add(builder.commands, at=NEVER)
+    captured = [port for port in captured_ports(plan) if indices.ports[port].node in mine]
+    rows = plan.duration // plan.sample_interval + len(times) + 2
+    frames = descriptors(resolved, late=bool(wires))
+    sizes = Sizes(
+        rows=rows,
+        marks=len(times),
+        spare_frames=armed + frames * (2 if spare else 1),  # a change may need more
+        made=made_frames(resolved),
+        wires=len(wires) + len(hosts),
+        capture_ports=[indices.port_rows[port] for port in captured],
+        capture_frames=plan.capture.frames if captured else 0,
+        capture_snap=plan.capture.snap if captured else 0,
+        longest=max(frames_of(resolved).values(), default=0),
+    )
+    built = builder.build(sizes, indices.addresses)
+    for command, (array, index, name) in pending.items():
+        built.world.commands[command].offset = built.offset(array, index, name)
+    wanted = probes(resolved, indices)
+    offsets = [built.offset(probe.array, probe.index, probe.field) for probe in wanted]
+    world = replace(
+        built.world,
+        probes=np.array(offsets, np.int64),
+        rows=np.zeros((rows, len(offsets)), np.int64),
+    )
+    for number, name in enumerate(hosts):
+        world.nodes[indices.nodes[name]].host_port = 1
+        world.nodes[indices.nodes[name]].host_wire = len(wires) + number
+    clock = world.clock[0]
+    clock.commands = commands
+    clock.sample_interval = plan.sample_interval
+    wake_at(world, COMMANDS_ACTOR, 0)
+    wake_at(world, SAMPLER_ACTOR, 0)
+    own = {indices.nodes[name] for name in mine}
+    for row in np.flatnonzero(world.queues["pause_timer"] == 0):  # of those that grant
+        if world.ports[world.queues[row].port].node in own:
+            wake_at(world, LINES + len(world.ports) + int(row), 0)
+    return Assembly(resolved, world, indices, wanted, times, captured, built)
+
+
+
+# Reusable world: laid out once, then run with several seeds.
+#
+# To lay a small plan out costs as much as to simulate a tenth of it. What a run has written is put
+# back instead, and what the seed decides (`orchestrator.assembly.world_builder.SeededField`) is drawn anew.
+
+OVERWRITTEN = frozenset({"rows", "row_times"})
+"""Every row is written whole before it counts, and none beyond is read."""
+
+
+class ReusableWorld:
+    """The worlds of one plan with several seeds, one after another in the same arrays.
+
+    The plans that it is handed differ in their seeds alone (`ResolvedPlan.with_seed`). What was
+    recorded of a world is good until the next one is asked for.
+    """
+
+    def __init__(self) -> None:
+        self._laid: Assembly | None = None
+        self._before: dict[str, np.ndarray | None] = {}
+        """Array -> what was in it before anything ran; None: zeros."""
+
+    def world(self, resolved: ResolvedPlan) -> Assembly:
+        """The world of a plan, ready to run from time 0. Raises BadInput as `assemble` does."""
+        laid = self._laid
+        if laid is None or laid.resolved.uses is not resolved.uses:  # the seed drew pairs of ends
+            self._laid = laid = assemble(resolved)
+            self._before = {} if len(laid.world.messages) else _copies(laid)
+            return laid
+        if not self._before:  # the seed decides which messages there are
+            return assemble(resolved)
+        for name, values in self._before.items():
+            getattr(laid.world, name)[...] = 0 if values is None else values
+        laid.built.sow(resolved.plan.seed)
+        return replace(laid, resolved=resolved)
+
+
+def _copies(laid: Assembly) -> dict[str, np.ndarray | None]:
+    """Copies of all arrays that a run may write, except views of the memory."""
+    arrays = {name: getattr(laid.world, name) for name in FIELDS if name not in OVERWRITTEN}
+    whole = laid.world.memory
+    return {
+        name: array.copy() if array.view(np.uint8).any() else None
+        for name, array in arrays.items()
+        if name == "memory" or not np.shares_memory(array, whole)
+    }
+

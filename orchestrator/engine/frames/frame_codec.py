@@ -1,0 +1,275 @@
+"""Frame codec: descriptor to octets and back, for every type by its row in the table of types.
+
+`types` is FRAME_TYPE[n] by kind (`engine.frames.frametype`), `frame` a FRAME record.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from orchestrator.engine.frames import frame_layout as at
+from orchestrator.engine.frames.address_index import (
+    index_of_ip,
+    index_of_mac,
+    ip_of,
+    mac_of,
+    UNKNOWN,
+)
+from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.frames.frame_field import (
+    AT,
+    CHECKED,
+    CHECKSUM,
+    FILL_FF,
+    FLAGS,
+    ICRC,
+    IP,
+    LEAST,
+    LOW,
+    MAC,
+    MASK,
+    MOST,
+    NEAR,
+    NUMBER,
+    OCTETS,
+    OP,
+    PLUS,
+    READ,
+    RELATIVE,
+    SAME,
+    SAMPLED,
+    SIGN,
+    SKIP,
+    UNCHECKED,
+    UNIT,
+    WORD,
+    WRITTEN,
+)
+from orchestrator.engine.frames.roce_icrc import is_icrc, put_icrc
+from orchestrator.engine.frames.ipv4_header import checksum
+from orchestrator.engine.frames.big_endian import put16
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.records import NONE
+from typing import Any
+from orchestrator.engine.jit import DISABLED
+from orchestrator.engine.lazy_imports import LazyIntrinsic
+from orchestrator.engine.records import FRAME
+
+NAMES = FRAME.names or ()
+
+
+def _read_plain(frame: Any, word: int) -> Any:
+    return frame[NAMES[word]]
+
+
+def _write_plain(frame: Any, word: int, value: int) -> None:
+    frame[NAMES[word]] = value
+
+
+read_word: Any = _read_plain if DISABLED else LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:read")
+"""(FRAME record, number of a field) -> its value."""
+write_word: Any = _write_plain if DISABLED else LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:write")
+"""(FRAME record, number of a field, value): set it."""
+
+
+FOREIGN = -1
+"""Result of `decode` for a frame of no known type."""
+
+
+@inlined
+def number_at(octets, place, size):  # type: ignore[no-untyped-def]
+    """The big-endian number of `size` octets at `place`; eight are two's complement."""
+    value = np.int64(0)
+    for k in range(size):
+        value = (value << 8) | np.int64(octets[place + k])
+    return value
+
+
+@inlined
+def join(octets, place, size, value):  # type: ignore[no-untyped-def]
+    """Write the bits of a big-endian number to those that are there."""
+    for k in range(size):
+        octets[place + k] |= (value >> (8 * (size - 1 - k))) & 0xFF
+
+
+@compiled
+def on_wire(t, k, value):  # type: ignore[no-untyped-def]
+    """Encoded number of field `k` of a type for a value of the descriptor."""
+    if t.fields[k, OP] == MAC:
+        return mac_of(value)
+    if t.fields[k, OP] == IP:
+        return ip_of(value)
+    if t.fields[k, FLAGS] & FILL_FF != 0 and value == NONE:
+        return t.fields[k, MASK] << t.fields[k, LOW]
+    value >>= t.fields[k, SKIP]
+    if t.fields[k, UNIT] != 1:
+        value //= t.fields[k, UNIT]
+    value = min(max(value + t.fields[k, PLUS], t.fields[k, LEAST]), t.fields[k, MOST])
+    return (value & t.fields[k, MASK]) << t.fields[k, LOW]
+
+
+@compiled
+def off_wire(t, k, wire):  # type: ignore[no-untyped-def]
+    """The value that the octets of field `k` of a type say."""
+    if t.fields[k, OP] == MAC:
+        return index_of_mac(wire)
+    if t.fields[k, OP] == IP:
+        return index_of_ip(wire)
+    value = (wire >> t.fields[k, LOW]) & t.fields[k, MASK]
+    if t.fields[k, FLAGS] & FILL_FF != 0 and value == t.fields[k, MASK]:
+        return NONE
+    sign = t.fields[k, SIGN]
+    value = (value ^ sign) - sign
+    return (value - t.fields[k, PLUS]) * t.fields[k, UNIT] << t.fields[k, SKIP]
+
+
+@inlined
+def near_wire(t, k, frame):  # type: ignore[no-untyped-def]
+    """Encoded number of a field that is relative to another word."""
+    beyond = read_word(frame, t.fields[k, WORD]) + 1
+    return (read_word(frame, t.fields[k, RELATIVE]) + beyond) & t.fields[k, MASK]
+
+
+@inlined
+def off_near(t, k, wire, frame):  # type: ignore[no-untyped-def]
+    """The value of such a field, of a frame whose other word is known."""
+    return ((wire - read_word(frame, t.fields[k, RELATIVE])) & t.fields[k, MASK]) - 1
+
+
+@compiled
+def sampled_length(mark):  # type: ignore[no-untyped-def]
+    """Length of a message about a tagged frame of `mark` octets, whose beginning it repeats."""
+    msdu = min(max(mark - at.MSDU, 0), at.CNM_MSDU_OCTETS)
+    return max(at.CNM_MSDU + msdu, at.MINIMUM)
+
+
+@compiled
+def encode(types, frame, octets):  # type: ignore[no-untyped-def]
+    """Write the known octets of the frame that a descriptor stands for.
+
+    Returns how many were written; the rest up to the frame's length is zeros, which the caller
+    supplies. 0 means that the descriptor has no frame: a kind without a description or whose octets
+    are its own, or a length that is too short for it. `octets` is uint8[>= 128].
+    """
+    if frame.kind < 0 or frame.kind >= types.shape[0]:
+        return 0
+    t = types[frame.kind]
+    known = t.known
+    if t.sample != 0:
+        known = min(known, sampled_length(frame.mark))
+        if frame.mark < at.DATA_HEADER or frame.length < known:
+            return 0
+    if known == 0 or frame.length < t.least:
+        return 0
+    for k in range(known):
+        octets[k] = t.template[k]
+    for k in range(t.fields_used):
+        if t.fields[k, FLAGS] & WRITTEN == 0:
+            continue
+        op, place = t.fields[k, OP], t.fields[k, AT]
+        if op == CHECKSUM:
+            put16(octets, place, checksum(octets, t.fields[k, WORD]))
+        elif op == ICRC:
+            put_icrc(octets, place, t.fields[k, WORD])
+        elif op == NEAR:
+            join(octets, place, t.fields[k, OCTETS], near_wire(t, k, frame))
+        else:
+            wire = on_wire(t, k, read_word(frame, t.fields[k, WORD]))
+            join(octets, place, t.fields[k, OCTETS], wire)
+    return known
+
+
+@inlined
+def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
+    """True if the fixed octets from `begin` to before `end` are those of a type."""
+    for k in range(t.telling_used):
+        place = t.telling[k]
+        if begin <= place < end and (octets[place] ^ t.template[place]) & t.mask[place] != 0:
+            return False
+    return True
+
+
+@inlined
+def has_invalid_values(t, k):  # type: ignore[no-untyped-def]
+    """True if field `k` of a type has invalid encodings: most numbers have none."""
+    return t.fields[k, FLAGS] & CHECKED != 0 or t.fields[k, OP] not in (NUMBER, NEAR)
+
+
+@compiled
+def is_field_valid(t, k, octets, length):  # type: ignore[no-untyped-def]
+    """True if the octets of field `k` are valid for a frame of this type, of `length` octets."""
+    op, place, flags = t.fields[k, OP], t.fields[k, AT], t.fields[k, FLAGS]
+    if op == CHECKSUM:
+        return checksum(octets, t.fields[k, WORD]) == 0
+    if op == ICRC:
+        return is_icrc(octets, place, t.fields[k, WORD])
+    wire = number_at(octets, place, t.fields[k, OCTETS])
+    if op == SAME:
+        return index_of_ip(wire) == number_at(octets, t.fields[k, WORD], t.fields[k, OCTETS])
+    if op in (NUMBER, NEAR):
+        return flags & CHECKED == 0 or wire == on_wire(t, k, length)
+    return flags & UNCHECKED != 0 or off_wire(t, k, wire) != UNKNOWN
+
+
+@compiled
+def matches_type(t, octets, length, held):  # type: ignore[no-untyped-def]
+    """True if a frame, of which `held` octets are there, is of a type."""
+    if held < t.needs or length < t.least or not looks_like(t, octets, 0, t.needs):
+        return False
+    for k in range(t.fields_used):
+        flags = t.fields[k, FLAGS]
+        if flags & SAMPLED == 0 and has_invalid_values(t, k) and not is_field_valid(t, k, octets, length):
+            return False
+    return True
+
+
+@compiled
+def has_sample(t, octets, length, held):  # type: ignore[no-untyped-def]
+    """True if the frame that a message is about has a known type and a complete header."""
+    end = t.sample + at.DATA_HEADER - at.MSDU
+    if t.sample == 0 or held < end or not looks_like(t, octets, t.sample, end):
+        return False
+    for k in range(t.fields_used):
+        if t.fields[k, OP] == CHECKSUM and not is_field_valid(t, k, octets, length):
+            return False
+    return True
+
+
+@compiled
+def decode(types, octets, length, frame):  # type: ignore[no-untyped-def]
+    """Fill `frame` from a received frame of `length` octets; returns its kind, or FOREIGN.
+
+    `octets` may hold only the beginning of the frame (a snapped row). Every field is set; for a
+    foreign frame none is. A message about a foreign frame is decoded; its flow is NONE.
+    """
+    held = min(length, octets.shape[0])
+    if held < at.MINIMUM:
+        return FOREIGN
+    for row in range(types.shape[0]):
+        kind = types[row].turn
+        if kind == NONE:
+            return FOREIGN
+        t = types[kind]
+        if matches_type(t, octets, length, held):
+            fill(t, octets, length, held, kind, frame)
+            return kind
+    return FOREIGN
+
+
+@compiled
+def fill(t, octets, length, held, kind, frame):  # type: ignore[no-untyped-def]
+    """Set every field of a descriptor from the octets of a frame that is of a type."""
+    reset_descriptor(frame, kind, length, 0, NONE, NONE, NONE)
+    with_sample = has_sample(t, octets, length, held)
+    for k in range(t.fields_used):
+        flags = t.fields[k, FLAGS]
+        if flags & READ == 0 or (flags & SAMPLED != 0 and not with_sample):
+            continue
+        word = t.fields[k, WORD]
+        wire = number_at(octets, t.fields[k, AT], t.fields[k, OCTETS])
+        if t.fields[k, OP] == NEAR:
+            value = off_near(t, k, wire, frame)
+        else:
+            value = off_wire(t, k, wire)
+        if t.fields[k, SKIP] != 0:
+            value |= read_word(frame, word)
+        write_word(frame, word, value)

@@ -1,0 +1,195 @@
+"""Frame types as data, and the table of types that compiled code reads.
+
+Everything that has to know what a frame is reads this table: codec, switches, routers, captures,
+dissection, the simulator where it gives a message the form that its octets would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator.engine.frames.frame_field import COLUMNS, Field, FLAGS, READ, SAMPLED, WRITTEN
+
+KINDS = 64
+"""Types that there can be; those of plugins count from 16."""
+FIRST_OF_PLUGINS = 16
+COMPARED_OCTETS = 128
+"""Octets of a frame that a type may say something of."""
+MOST_FIELDS = 26
+
+QUEUED, CONTROL, LINK = range(3)
+"""Forwarding: through queues, as data; past queues and limiters; to the next node only."""
+NO_REWRITE, REWRITE_FIELDS, REWRITE_COPY = range(3)
+"""Treatment of its octets when a switch forwards it: they are written anew from the descriptor;
+they stay, with the descriptor's TOS and TTL; likewise, with the TTL it came with less its hops."""
+OPAQUE = 0
+"""`known` of a type whose octets are not ours to write."""
+
+FRAME_TYPE = np.dtype(
+    [
+        *(
+            (name, np.int64)
+            for name in (
+                "described",  # 1: there is such a type
+                "carried",  # QUEUED, CONTROL or LINK
+                "is_ip",
+                "rewrite",
+                "octets",  # of one that a point sends; 0: as long as the frame it is about
+                "from_end",  # 1: one that a point sends comes from where that frame was going
+                "least",  # octets of the shortest
+                "known",  # octets that are written; zeros follow up to its length
+                "needs",  # octets that have to be there for it to be recognised
+                "stamps",  # the octet where room for stamps begins; 0: it has none
+                "sample",  # where the MSDU of the frame that it is about begins; 0: nowhere
+                "fields_used",
+                "telling_used",
+                "turn",  # of row n: the kind that is tried n-th when octets are read; NONE
+            )
+        ),
+        ("fields", np.int64, (MOST_FIELDS, COLUMNS)),
+        ("template", np.uint8, (COMPARED_OCTETS,)),
+        ("mask", np.uint8, (COMPARED_OCTETS,)),  # bits of the template that tell the type
+        ("telling", np.uint8, (COMPARED_OCTETS,)),  # the octets that have such bits
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Octets that are the same in every frame of a type."""
+
+    at: int
+    octets: bytes
+    mask: bytes | None = None
+    """Bits that have to match for a frame to be of the type; None: all of them."""
+
+    @property
+    def end(self) -> int:
+        """The octet behind them."""
+        return self.at + len(self.octets)
+
+
+def match_octets(at: int, text: str, mask: str | None = None) -> Fixed:
+    """Octets (hexadecimal) by which a frame is known to be of its type."""
+    return Fixed(at, bytes.fromhex(text), None if mask is None else bytes.fromhex(mask))
+
+
+def write_octets(at: int, text: str) -> Fixed:
+    """Octets (hexadecimal) that are written and may be others in what is received."""
+    octets = bytes.fromhex(text)
+    return Fixed(at, octets, bytes(len(octets)))
+
+
+@dataclass(frozen=True)
+class FrameType:
+    """One type of frame. Raises ValueError when it cannot be one."""
+
+    kind: int
+    """`frame.kind`; a plugin's is 16 to 63, and its own alone."""
+    name: str
+    """Name in captures."""
+    summary: str
+    least: int
+    """Octets of the shortest, without FCS."""
+    known: int
+    """Octets that are written of each, fields and fixed ones; OPAQUE: none."""
+    fixed: Sequence[Fixed] = ()
+    fields: Sequence[Field] = ()
+    carried: int = CONTROL
+    is_ip: bool = False
+    rewrite: int = NO_REWRITE
+    octets: int = 0
+    from_end: bool = False
+    sample: int = 0
+    stamps: int = 0
+    """The octet where the stamps of hops begin (engine.frames.stamps); 0: it carries none."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.kind < KINDS:
+            raise ValueError(f"frame type {self.name}: kind {self.kind} is not 0 to {KINDS - 1}")
+        if len(self.fields) > MOST_FIELDS:
+            raise ValueError(f"frame type {self.name}: more than {MOST_FIELDS} fields")
+        if self.known > min(self.least, COMPARED_OCTETS) and not self.sample:
+            raise ValueError(f"frame type {self.name}: known {self.known} is more than its least")
+        if 0 < self.stamps < self.known:
+            raise ValueError(f"frame type {self.name}: stamps begin among its known octets")
+        for part in self._sections():
+            if part.at < 0 or part.end > self.known:
+                raise ValueError(
+                    f"frame type {self.name}: octets {part.at} to {part.end - 1} are not among "
+                    f"its {self.known} known ones"
+                )
+        for each in self.fields:
+            try:
+                each.row()
+            except ValueError as error:
+                raise ValueError(f"frame type {self.name}: {error}") from error
+        self._refuse_overlaps()
+
+    def _refuse_overlaps(self) -> None:
+        """Raise ValueError if fields overlap: overwritten octets decode to other values."""
+        taken = int.from_bytes(bytes(a | b for a, b in zip(*self.pattern(), strict=True)), "big")
+        for each in self.fields:
+            bits = ((1 << (each.bits or 8 * each.octets)) - 1) << each.low
+            bits <<= 8 * (COMPARED_OCTETS - each.end)
+            if each.flags & WRITTEN and taken & bits:
+                raise ValueError(
+                    f"frame type {self.name}: {each.name or 'a field'} at octet {each.at} is "
+                    "written over other octets of it, and would not come back as it was"
+                )
+            taken |= bits if each.flags & WRITTEN else 0
+        read = [(each.name, each.skip) for each in self.fields if each.flags & READ]
+        if twice := next((name for name, skip in read if read.count((name, skip)) > 1), None):
+            raise ValueError(f"frame type {self.name}: {twice} is read from two places")
+
+    def _sections(self) -> list[Fixed | Field]:
+        return [*self.fixed, *self.fields]
+
+    def _is_sampled(self, part: Fixed | Field) -> bool:
+        """True if it is of the frame that a message is about."""
+        return self.sample != 0 and part.at >= self.sample
+
+    def is_read(self) -> bool:
+        """True if a descriptor can be filled from its octets."""
+        return any(part.flags & READ for part in self.fields)
+
+    def pattern(self) -> tuple[bytes, bytes]:
+        """HELD fixed octets, and which of their bits tell that a frame is of the type."""
+        octets, mask = bytearray(COMPARED_OCTETS), bytearray(COMPARED_OCTETS)
+        for part in self.fixed:
+            octets[part.at : part.end] = part.octets
+            mask[part.at : part.end] = (
+                part.mask if part.mask is not None else b"\xff" * len(part.octets)
+            )
+        return bytes(octets), bytes(mask)
+
+    def fill(self, row: np.ndarray) -> None:
+        """Write the type into its row FRAME_TYPE of a table."""
+        needed = [part.end for part in self._sections() if not self._is_sampled(part)]
+        row["described"], row["carried"], row["is_ip"] = 1, self.carried, int(self.is_ip)
+        row["rewrite"], row["octets"], row["from_end"] = self.rewrite, self.octets, self.from_end
+        row["least"], row["known"], row["needs"] = self.least, self.known, max(needed, default=0)
+        row["stamps"] = self.stamps
+        row["sample"], row["fields_used"] = self.sample, len(self.fields)
+        for number, each in enumerate(self.fields):
+            row["fields"][number] = each.row()
+            if self._is_sampled(each):
+                row["fields"][number][FLAGS] |= SAMPLED
+        octets, mask = self.pattern()
+        row["template"], row["mask"] = list(octets), list(mask)
+        telling = [place for place, bits in enumerate(mask) if bits]
+        row["telling"][: len(telling)], row["telling_used"] = telling, len(telling)
+
+
+def table(types: Sequence[FrameType]) -> np.recarray:
+    """FRAME_TYPE[KINDS]: the types by kind. What is received is held against them in this order."""
+    found = np.zeros(KINDS, FRAME_TYPE)
+    for each in types:
+        each.fill(found[each.kind])
+    found["turn"] = -1
+    for place, each in enumerate(each for each in types if each.is_read()):
+        found[place]["turn"] = each.kind
+    return found.view(np.recarray)

@@ -1,0 +1,48 @@
+"""IPv4 header of a frame: checksum and per-hop rewrite."""
+
+from __future__ import annotations
+
+from orchestrator.engine.frames import frame_layout as at
+from orchestrator.engine.frames.address_index import mac_of, UNKNOWN
+from orchestrator.engine.frames.big_endian import get16, put16, put48
+from orchestrator.engine.jit import compiled
+
+
+@compiled
+def checksum(octets, ip):  # type: ignore[no-untyped-def]
+    """The IPv4 header checksum (RFC 791) over the ten words at `ip`."""
+    total = 0
+    for word in range(10):
+        total += get16(octets, ip + 2 * word)
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+@compiled
+def rewrite(octets, mark, hops):  # type: ignore[no-untyped-def]
+    """Give a data frame's octets the TOS and the TTL that its descriptor says."""
+    put_word(octets, at.IP, (get16(octets, at.IP) & 0xFF00) | (mark & 0xFF))
+    protocol = get16(octets, at.IP + 8) & 0xFF
+    put_word(octets, at.IP + 8, ((at.IP_TTL - hops) << 8) | protocol)
+
+
+@compiled
+def put_word(octets, place, new):  # type: ignore[no-untyped-def]
+    """Write a word of the IP header where it differs; the checksum follows (RFC 1624)."""
+    old = get16(octets, place)
+    if new == old:
+        return
+    put16(octets, place, new)
+    total = (get16(octets, at.IP + 10) ^ 0xFFFF) + (old ^ 0xFFFF) + new
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    put16(octets, at.IP + 10, total ^ 0xFFFF)
+
+
+@compiled
+def address_hop(octets, source, destination):  # type: ignore[no-untyped-def]
+    """Write the MAC addresses of one hop; a `source` that is UNKNOWN stays as it is."""
+    put48(octets, 0, mac_of(destination))
+    if source != UNKNOWN:
+        put48(octets, at.SOURCE_MAC, mac_of(source))

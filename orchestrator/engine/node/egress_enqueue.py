@@ -1,0 +1,220 @@
+"""Egress enqueue: a data frame enters the queue before an output port."""
+
+from __future__ import annotations
+
+from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.frames.frame_layout import VLAN
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.lfsr import mixed
+from orchestrator.engine.node.buffer import (
+    call_arrival_kernel,
+    count_mark,
+    DROP,
+    enter_buffer,
+    LANE,
+)
+from orchestrator.engine.node.control_frames import push_control
+from orchestrator.engine.node.crossbar import grant, on_output_departure
+from orchestrator.engine.node.lane_flow_control import lane_index
+from orchestrator.engine.node.lazy_egress import sync_egress
+from orchestrator.engine.node.transmitter import cached_wire_time, on_wire
+from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.port_scheduler import serve
+from orchestrator.engine.node.probe_handling import call_notification_point
+from orchestrator.engine.node.telemetry_stamping import reserve_stamps
+from orchestrator.engine.node.buffer_occupancy import allocate_cells, free_cells
+from orchestrator.engine.records import DROPS, NONE, TRIMMED
+
+
+@inlined
+def call_observers(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """Call the algorithms that observe the queue of an output for a data frame that arrives.
+
+    Returns DROP, TRIM or LANE and a priority when its congestion point does that to it, or its
+    watchdog drops all, and no other algorithm sees it; else 0.
+    """
+    queue = w.queues[queue_index]
+    frame = w.frames[index]
+    queue.frames_in += 1
+    if queue.stance == DROPS:
+        return DROP
+    if queue.congestion_point != NONE:
+        head = queue.head if queue.frames > 0 else NONE
+        answer = call_arrival_kernel(w, queue_index, index, head, now)
+        if answer != 0:
+            return answer
+    if queue.notification_point != NONE:
+        mark = frame.mark
+        call_notification_point(w, queue.notification_point, queue.port, index, now)
+        if frame.mark & ~mark != 0:
+            count_mark(queue, frame)
+    return 0
+
+
+@compiled
+def trim_frame(w, index):  # type: ignore[no-untyped-def]
+    """Of a data frame its header is left, which says how long it was."""
+    frame = w.frames[index]
+    length, sequence, created = frame.length, frame.sequence, frame.created
+    mark, hops, octets = frame.mark, frame.hops, w.types[TRIMMED].octets
+    entropy = frame.inner
+    reset_descriptor(frame, TRIMMED, octets, frame.priority, frame.flow, frame.source, frame.destination)
+    frame.sequence = sequence
+    frame.created = created
+    frame.mark = mark
+    frame.hops = hops
+    frame.offset = length
+    frame.inner = entropy
+    if w.stamps.shape[0] > 1:
+        reserve_stamps(w, index, 0)
+
+
+@compiled
+def drop_or_trim(w, port_index, queue_index, index, answer, now):  # type: ignore[no-untyped-def]
+    """The congestion point or watchdog of an output drops or trims a frame, which may have room
+    elsewhere to give. What is left of a trimmed one goes on past the queue, as control frames do.
+    """
+    queue = w.queues[queue_index]
+    if queue.crossbar != 0:
+        on_output_departure(w, queue_index, index, now)
+    if answer == DROP:
+        queue.frames_dropped_early += 1
+        give_back(w, index)
+        return
+    queue.frames_trimmed += 1
+    trim_frame(w, index)
+    push_control(w, port_index, index, now)
+
+
+@compiled
+def leave_lane(w, queue_index, index, priority):  # type: ignore[no-untyped-def]
+    """A frame has another priority from here on, in its octets too, where there are any."""
+    w.queues[queue_index].frames_moved += 1
+    w.frames[index].priority = priority
+    if w.octets.shape[0] > 1:
+        w.octets[index, VLAN + 2] = (w.octets[index, VLAN + 2] & 0x1F) | (priority << 5)
+
+
+@compiled
+def change_lane(w, port_index, queue_index, index, priority, now):  # type: ignore[no-untyped-def]
+    """The congestion point of an output sends a frame on in another lane of its port.
+
+    The observers of that lane see it as any frame that arrives, but it stays there: no frame
+    changes lanes twice at a port. No room was promised to it, and that promised
+    to others is theirs.
+    """
+    leave_lane(w, queue_index, index, priority)
+    other_index = w.lanes[lane_index(w, port_index, w.frames[index])].queue
+    other = w.queues[other_index]
+    answer = call_observers(w, other_index, index, now)
+    if answer != 0 and answer < LANE:
+        drop_or_trim(w, port_index, other_index, index, answer, now)
+    elif other.bytes + other.reserved + w.frames[index].length > other.capacity:
+        other.frames_dropped += 1
+        if other.crossbar != 0:
+            on_output_departure(w, other_index, index, now)
+        give_back(w, index)
+    else:
+        append_to_lane(w, port_index, other_index, index, now)
+    if w.queues[queue_index].crossbar != 0:
+        grant(w, queue_index, now)
+
+
+@compiled
+def take_place(w, queue, index):  # type: ignore[no-untyped-def]
+    """A frame takes the place and the room of the last one of a queue, which is as long and is
+    returned: it is in no list any more."""
+    last = queue.tail
+    frame = w.frames[index]
+    frame.next = NONE
+    frame.entered = w.frames[last].entered
+    if queue.frames == 1:
+        queue.head = index
+    else:
+        w.frames[queue.before_tail].next = index
+    queue.tail = index
+    if queue.units > 0:
+        free_cells(w, queue, last)
+        allocate_cells(w, queue, index)
+    return last
+
+
+@compiled
+def without_room(w, port_index, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame finds its queue full: which frame is dropped, this one or the last one there.
+
+    A frame leaves a full queue, and the next to come has its room. Were that all, then of sources
+    at equal distances the same one would be the next to come for ever (phase effects: Floyd and
+    Jacobson, 1991). The time that a switch takes to receive a frame and to find its port varies by
+    about that of a frame, so what comes within it comes in any order: which of the frames of these
+    flows is kept is drawn, each is as likely. A frame that was kept for longer, or is of another
+    length, stays. What is drawn depends on the plan's seed, the queue and the two frames, and on
+    nothing before: the oracle finds the same though it has no time to the ps.
+    """
+    queue = w.queues[queue_index]
+    if queue.order_key == 0 or queue.frames == 0 or queue.crossbar != 0:
+        return index
+    last, frame = w.frames[queue.tail], w.frames[index]
+    if last.flow == frame.flow or last.length != frame.length:
+        return index
+    port = w.ports[port_index]
+    span = cached_wire_time(queue, frame.length, queue.service_rate)
+    if now - last.entered >= max(span, on_wire(port, frame.length + port.overhead)):
+        return index
+    if queue.contested != last.entered:
+        queue.contested = last.entered
+        queue.contenders = 1
+    queue.contenders += 1
+    lot = mixed(mixed(queue.order_key, frame.flow, frame.sequence), last.flow, last.sequence)
+    if lot % queue.contenders != 0:
+        return index
+    return take_place(w, queue, index)
+
+
+@inlined
+def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """A data frame enters the queue of a switch's output port: sample, then keep or drop it.
+
+    What an output granted was promised room: a frame that waited for an earlier one of its flow
+    meanwhile is kept even when others have taken it.
+    """
+    queue_index = w.lanes[lane_index(w, port_index, w.frames[index])].queue
+    queue = w.queues[queue_index]
+    sync_egress(w, port_index, now)
+    answer = call_observers(w, queue_index, index, now)
+    if answer != 0:
+        if answer >= LANE:
+            change_lane(w, port_index, queue_index, index, answer - LANE, now)
+        else:
+            drop_or_trim(w, port_index, queue_index, index, answer, now)
+        return
+    if queue.bytes + w.frames[index].length > queue.capacity:
+        promised = queue.crossbar & w.ports[port_index].in_order
+        if promised == 0:
+            queue.frames_dropped += 1
+            give_back(w, without_room(w, port_index, queue_index, index, now))
+            return
+    append_to_lane(w, port_index, queue_index, index, now)
+
+
+@inlined
+def append_to_lane(w, port_index, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame takes its place behind those of its lane, whose port may send it at once."""
+    queue = w.queues[queue_index]
+    frame = w.frames[index]
+    frame.next = NONE
+    if queue.frames == 0:
+        queue.head = index
+    else:
+        w.frames[queue.tail].next = index
+    queue.before_tail = queue.tail
+    queue.tail = index
+    enter_buffer(w, queue_index, index, now)
+    if queue.frames == 1:
+        serve(w, port_index, now)
+
+
+@compiled
+def enqueue_outlined(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """`enqueue`, for those to whom a call is nothing."""
+    enqueue(w, port_index, index, now)

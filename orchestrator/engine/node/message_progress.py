@@ -1,0 +1,129 @@
+"""Progress of message flows: frames of each message at its source, completion at its destination.
+
+The messages of a flow stand in the world's `messages` from its first one up to `last_message`, in
+the order in which they are sent. Their frames are numbered through, so that the destination can
+tell from a frame's sequence which message it belongs to; both ends have the same list.
+
+A message may wait behind a gate: it begins when all that count for the gate have arrived whole.
+They arrive where it comes from, so that its node knows of them.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.transmitter import flow_actor
+from orchestrator.engine.node.event_queue import wake_at
+from orchestrator.engine.records import FRAMES, MESSAGES, NEVER, NONE, TRANSPORT
+from orchestrator.engine.workload import HEADERS
+
+
+@compiled
+def begin_message(w, flow, now):  # type: ignore[no-untyped-def]
+    """Set up the first frame of the flow's current message, which may still lie ahead."""
+    if flow.message == flow.last_message:
+        flow.next_frame = NEVER
+        return
+    message = w.messages[flow.message]
+    if message.start == NEVER:  # its gate is not open yet
+        flow.left = 0
+        flow.next_frame = NEVER
+        return
+    flow.left = message.octets
+    flow.length = HEADERS + min(flow.left, flow.segment)
+    flow.next_frame = max(now, message.start)
+
+
+@inlined
+def next_of_message(w, flow, gap, now):  # type: ignore[no-untyped-def]
+    """A frame was made: the next one is of the same message, `gap` ps later, or of the next one."""
+    flow.left -= flow.length - HEADERS
+    if flow.left > 0:
+        flow.length = HEADERS + min(flow.left, flow.segment)
+        flow.next_frame = now + gap
+    else:
+        flow.message += 1
+        begin_message(w, flow, now + gap)
+
+
+@compiled
+def start_source(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """A flow is switched on: when its source wants to make its next frame."""
+    flow = w.flows[flow_index]
+    if flow.mode == FRAMES:
+        flow.next_frame = now + flow.phase
+    elif flow.mode == TRANSPORT:
+        flow.next_frame = now
+    elif flow.mode == MESSAGES:
+        if flow.left > 0:  # it was switched off in the middle of a message
+            flow.next_frame = now
+        else:
+            begin_message(w, flow, now)
+
+
+@compiled
+def find_message(w, row, sequence):  # type: ignore[no-untyped-def]
+    """The row of the message that a frame belongs to; `row` is any message of its flow.
+
+    A sequence number that no message of the flow has leads to its first or behind its last one.
+    """
+    flow = w.flows[w.messages[row].flow]
+    while row > flow.first_message and sequence < w.messages[row].first:
+        row -= 1
+    while row < flow.last_message and sequence >= w.messages[row].first + w.messages[row].frames:
+        row += 1
+    return row
+
+
+@compiled
+def wake_dependent_flow(w, row, at, now):  # type: ignore[no-untyped-def]
+    """Wake the flow of a message whose dependency has arrived."""
+    message = w.messages[row]
+    message.start = at
+    flow = w.flows[message.flow]
+    if flow.on == 0:
+        return
+    if flow.mode == TRANSPORT:
+        flow.next_frame = min(flow.next_frame, at)
+    elif flow.message == row:
+        begin_message(w, flow, now)
+    wake_at(w, flow_actor(w, message.flow), now)
+
+
+@compiled
+def complete_message(w, message, now):  # type: ignore[no-untyped-def]
+    """The last frame of a message is there: it counts for its gate, which may open."""
+    message.done = now
+    if message.opens == NONE:
+        return
+    gate = w.gates[message.opens]
+    gate.missing -= 1
+    if gate.missing == 0 and now + gate.pause < gate.until:
+        for place in range(gate.first, gate.last):
+            wake_dependent_flow(w, w.gated[place], now + gate.pause, now)
+
+
+@compiled
+def count_arrival(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
+    """A datagram arrived: the message that it belongs to is whole when all of its frames did."""
+    flow = w.flows[flow_index]
+    row = find_message(w, min(flow.arriving, flow.last_message - 1), sequence)
+    flow.arriving = row
+    if row == flow.last_message:
+        return
+    message = w.messages[row]
+    message.received += 1
+    if message.received == message.frames:
+        complete_message(w, message, now)
+
+
+@compiled
+def count_in_order(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
+    """Every segment before `sequence` is there: messages that end before it are whole."""
+    flow = w.flows[flow_index]
+    while flow.arriving < flow.last_message:
+        message = w.messages[flow.arriving]
+        if message.first + message.frames > sequence:
+            return
+        message.received = message.frames
+        flow.arriving += 1
+        complete_message(w, message, now)

@@ -1,0 +1,101 @@
+"""Port scheduler: serves PAUSE first, then other control frames, then flows or queues."""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.buffer import leave_buffer
+from orchestrator.engine.node.control_frames import is_pause, pop_control
+from orchestrator.engine.node.crossbar import on_output_departure
+from orchestrator.engine.node.lane_flow_control import use_credit
+from orchestrator.engine.node.lazy_egress import sync_egress
+from orchestrator.engine.node.transmitter import cached_wire_time, transmit
+from orchestrator.engine.node.nic_transmit import send_ready_flow
+from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
+from orchestrator.engine.node.port_wakeup import ready_at, schedule_port
+from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
+
+
+@compiled
+def drop_dequeued(w, queue, index):  # type: ignore[no-untyped-def]
+    """A frame was taken out of a queue only to be dropped: it has not left by the port."""
+    queue.frames_out -= 1
+    queue.bytes_out -= w.frames[index].length
+    queue.frames_dropped_early += 1
+    give_back(w, index)
+
+
+@inlined
+def send_from_queue(w, port_index, queue_index, now):  # type: ignore[no-untyped-def]
+    """Serve a queue of a switch's port: one frame, then the service-rate limiter waits.
+
+    Frames that the congestion point drops on their way out take no time: the next one follows.
+    """
+    queue = w.queues[queue_index]
+    while queue.frames > 0:
+        index = queue.head
+        frame = w.frames[index]
+        queue.head = frame.next
+        dropped = leave_buffer(w, queue_index, index, now)
+        if queue.crossbar != 0:
+            on_output_departure(w, queue_index, index, now)
+        if not dropped:
+            w.ports[port_index].next_service = now + cached_wire_time(queue, frame.length, queue.service_rate)
+            transmit(w, port_index, index, now)
+            return
+        drop_dequeued(w, queue, index)
+
+
+@inlined
+def send_data(w, port_index, now):  # type: ignore[no-untyped-def]
+    """The next lane that can sends a frame; lanes take turns."""
+    port = w.ports[port_index]
+    lanes = w.clock[0].lanes
+    place = port.turn
+    for _ in range(lanes):
+        lane = w.lanes[port.first_lane + place]
+        place += 1
+        if place == lanes:
+            place = 0
+        if ready_at(w, port, lane) <= now:
+            port.turn = place
+            sent, lost = port.bytes_out, port.frames_lost
+            if lane.ready_head != NONE:
+                send_ready_flow(w, port_index, lane, now)
+            else:
+                send_from_queue(w, port_index, lane.queue, now)
+            if lane.granted != NEVER and port.frames_lost == lost:
+                use_credit(w, port_index, lane, port.bytes_out - sent, now)
+            return
+
+
+@compiled
+def serve(w, port_index, now):  # type: ignore[no-untyped-def]
+    """Send what may be sent now, then wake for the next chance (or not, when nothing waits)."""
+    port = w.ports[port_index]
+    if now >= port.free_at:
+        free = now >= port.paused_until
+        if port.control_head != NONE and (free or is_pause(w.frames[port.control_head])):
+            transmit(w, port_index, pop_control(w, port_index), now)
+        elif free:
+            send_data(w, port_index, now)
+    schedule_port(w, port_index)
+
+
+@compiled
+def disable_lazy_port(w, port_index, now):  # type: ignore[no-untyped-def]
+    """From now on a port wakes for each frame, and its queue's algorithms see all that leave; so do
+    those of the buffer behind it, where it has an input."""
+    sync_egress(w, port_index, now)
+    port = w.ports[port_index]
+    for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+        queue_index = w.lanes[lane_index].queue
+        if queue_index != NONE:
+            w.queues[queue_index].deaf = 0
+    if port.late != 0:
+        port.late = 0 if port.late == LAZY else LAZINESS_DISABLED
+        schedule_port(w, port_index)
+    if port.input != NONE:
+        sync_input(w, port.input, now)
+        w.queues[w.inputs[port.input].first_queue].calm = 0
+        schedule_input(w, port.input)

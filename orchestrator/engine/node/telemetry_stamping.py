@@ -1,0 +1,83 @@
+"""Telemetry stamping in node logic: a row of `w.stamps` per descriptor, if the plan uses stamps.
+
+Only there the array has more than one row; elsewhere nothing here does anything. What is said
+beside a descriptor is as its octets say it (`engine.frames.stamps`), on every target.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.frames.telemetry_header import (
+    EVERY,
+    get_stamps,
+    put_stamps,
+    ROOM,
+    room_octets,
+    STAMPED,
+    write_extreme_stamp,
+    write_stamp,
+)
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.records import DATA
+
+
+@inlined
+def reserve_stamps(w, index, hops):  # type: ignore[no-untyped-def]
+    """A frame is made that has room for the stamps of so many hops, and none yet.
+
+    The caller saw that the plan has stamps.
+    """
+    w.stamps[index, ROOM] = hops
+    w.stamps[index, STAMPED] = 0
+
+
+@compiled
+def stamp(w, port_index, index, which, now):  # type: ignore[no-untyped-def]
+    """The port that a frame leaves by stamps it, with what the message under construction says.
+
+    `which` stamps a frame keeps: EVERY, HIGHEST or LOWEST. Only data frames take stamps, and only
+    such that have room.
+    """
+    frame = w.frames[index]
+    if w.stamps.shape[0] == 1 or frame.kind != DATA or w.stamps[index, ROOM] == 0:
+        return
+    said = w.frames[w.frames.size - 1]
+    row, port = w.stamps[index], w.ports[port_index].address
+    if which == EVERY:
+        write_stamp(row, said.offset, said.delta, now, said.feedback, port)
+    else:
+        write_extreme_stamp(row, which, said.offset, said.delta, now, said.feedback, port)
+
+
+@compiled
+def copy_stamps(w, index, other):  # type: ignore[no-untyped-def]
+    """Another frame says what this one says: a copy, or the acknowledgement of a segment."""
+    if w.stamps.shape[0] > 1:
+        for place in range(w.stamps.shape[1]):
+            w.stamps[other, place] = w.stamps[index, place]
+
+
+@inlined
+def expose_stamps(w, limiter, index):  # type: ignore[no-untyped-def]
+    """Let the kernel that is called next read the stamps on an acknowledgement."""
+    if w.stamps.shape[0] > 1:
+        limiter.stamps = w.stamps[index].ctypes.data
+        limiter.hops = w.stamps[index, STAMPED]
+
+
+@compiled
+def encode_stamps(w, index, octets, known):  # type: ignore[no-untyped-def]
+    """Write a frame's stamps into its octets, of which `known` are written; how many are then."""
+    if w.stamps.shape[0] == 1:
+        return known
+    frame = w.frames[index]
+    begin, room = w.types[frame.kind].stamps, w.stamps[index, ROOM]
+    if begin == 0 or room == 0 or begin + room_octets(room) > frame.length:
+        return known
+    return max(put_stamps(begin, w.stamps[index], octets), known)
+
+
+@compiled
+def decode_stamps(w, index, octets, length):  # type: ignore[no-untyped-def]
+    """Read the stamps of a frame that came in, of which the descriptor is filled."""
+    if w.stamps.shape[0] > 1:
+        get_stamps(w.types[w.frames[index].kind].stamps, octets, length, w.stamps[index])

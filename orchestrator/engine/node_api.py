@@ -1,0 +1,80 @@
+"""Node API for drivers with a clock of their own: the part of the engine that they may use.
+
+The oracle drives one node by a capture, the gateware target drives what is beside it, the golden
+models of the benches drive a limiter. They see these names and the records; the rooms of the node
+stay free to change. A world is stepped like this: look at `tree[1]` (time, actor) for what is due
+next, `step` it, empty the outboxes, and hand `receive` what comes in, in a descriptor from `take`.
+
+What lies behind each group says more: event_loop and world, pool and receive, nic and limiter,
+port and link, control, capture, latency (orchestrator.engine.node).
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.node.frame_capture import store_frame
+from orchestrator.engine.node.control_frames import is_pause
+from orchestrator.engine.node.event_loop import run_command, simulate, step, take_row
+from orchestrator.engine.node.latency_histogram import count_latency
+from orchestrator.engine.node.rate_limiter import (
+    eligible_at,
+    next_timer,
+    refill_tokens,
+    tokens_per_tick,
+)
+from orchestrator.engine.node.transmitter import (
+    BIT_PS,
+    by_clock,
+    CLOCK_BITS,
+    quanta_time,
+    QUANTUM_PS,
+    wire_time,
+)
+from orchestrator.engine.node.nic_transmit import (
+    append_ready_flow,
+    make_frame,
+    may_send,
+    schedule_flow,
+)
+from orchestrator.engine.node.descriptor_pool import give_back, take
+from orchestrator.engine.node.port_scheduler import serve
+from orchestrator.engine.node.receive_path import receive
+from orchestrator.engine.node.world_arrays import (
+    WAKE_COMMANDS,
+    WAKE_FLOW,
+    WAKE_LINE,
+    WAKE_QUEUE,
+    WAKE_SAMPLER,
+)
+
+__all__ = [
+    "BIT_PS",
+    "CLOCK_BITS",
+    "QUANTUM_PS",
+    "WAKE_COMMANDS",
+    "WAKE_FLOW",
+    "WAKE_LINE",
+    "WAKE_QUEUE",
+    "WAKE_SAMPLER",
+    "by_clock",
+    "run_command",
+    "count_latency",
+    "eligible_at",
+    "give_back",
+    "is_pause",
+    "store_frame",
+    "append_ready_flow",
+    "make_frame",
+    "may_send",
+    "next_timer",
+    "quanta_time",
+    "receive",
+    "schedule_flow",
+    "serve",
+    "refill_tokens",
+    "simulate",
+    "step",
+    "take",
+    "take_row",
+    "tokens_per_tick",
+    "wire_time",
+]

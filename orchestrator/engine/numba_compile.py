@@ -1,0 +1,208 @@
+"""Compiler of functions and kernels with numba; only a compilation imports this module."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from numba.core.caching import FunctionCache
+
+# Loader of numba's cached code that skips the refresh which only a compilation needs.
+#
+# Before numba 0.68 looks for kept code it brings its contexts up to date: it imports the
+# implementations of lists, dictionaries, dates, random numbers, and asks each of them for what it
+# knows. That takes longer than all that a plan loads. A compilation does it for itself where nothing
+# is kept, so here it is left out.
+
+class CachedCode(FunctionCache):
+    """The cache of one function: numba's, but for what it refreshes."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The kept result for a signature, or None."""
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+def with_code_cache(dispatcher: Any) -> Any:
+    """The dispatcher of a function, which looks for its machine code in the cache first."""
+    dispatcher._cache = CachedCode(dispatcher.py_func)
+    return dispatcher
+
+
+@contextlib.contextmanager
+def block_imports(name: str) -> Iterator[None]:
+    """Within this block only modules that are imported already can be imported."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+
+
+# numba imports coverage, where it is installed, to tell it of compiled lines: a sixth of what
+# importing numba takes, and of use only under coverage, which then is there already. SciPy is
+# imported to ask for its version.
+with block_imports("coverage"), block_imports("scipy"):
+    import numba
+# Nor is there linear algebra in what is compiled here, for which numba would import SciPy's when it
+# compiles or loads the first function.
+with block_imports("scipy"), block_imports("scipy.linalg"):
+    import numba.np.arraymath
+import numpy as np  # noqa: E402
+from numba import types  # noqa: E402
+from numba.core import config  # noqa: E402
+from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
+
+from orchestrator.engine import cache_paths, object_cache  # noqa: E402
+from orchestrator.engine.object_cache import Entry, Kinds, UNFIT  # noqa: E402
+from orchestrator.engine.lazy_imports import import_attribute  # noqa: E402
+from orchestrator.engine.compile_options import OPTIONS  # noqa: E402
+from orchestrator.engine.link_units import KernelPipeline, LinkedPipeline, LinkUnit  # noqa: E402
+from orchestrator.engine.records import FRAME  # noqa: E402
+
+# A record that begins with the fields of another one may be handed over for it: all are int64.
+warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
+
+config.CACHE_DIR = str(cache_paths.folder())  # type: ignore[attr-defined]
+
+_alive = list[Any]()
+
+
+@functools.cache
+def _sources(top: str) -> str:
+    """Digest of the sources of a package that compiled code is made of."""
+    module = sys.modules.get(top)
+    files = {
+        source: _text(source)
+        for folder in getattr(module, "__path__", [])
+        for source in Path(folder).rglob("*.py")
+    } or {Path(str(getattr(module, "__file__", ""))): top}
+    used = {source for source, text in files.items() if "orchestrator.engine.jit" in text} or set(
+        files
+    )
+    waiting = list(used)
+    while waiting:  # and those that they import: their constants are compiled in
+        names = re.findall(r"^\s*(?:from|import)\s+([\w.]+)", files[waiting.pop()], re.MULTILINE)
+        places = {tuple(name.split(".")) for name in names if name.startswith(top)}
+        for source in files:
+            parts = source.with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            if source not in used and any(parts[-len(place) :] == place for place in places):
+                used.add(source)
+                waiting.append(source)
+    digest = hashlib.sha256()
+    for source in sorted(used):
+        digest.update(f"{source}\n{_text(source)}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _text(source: Path) -> str:
+    try:
+        return source.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+@contextlib.contextmanager
+def _use_package_cache(function: Callable[..., Any]) -> Iterator[None]:
+    """Have a function of another package than the engine cached by the state of that package.
+
+    It is compiled with what it calls, which may stand in other files of its package.
+    """
+    folder = cache_paths.folder()
+    top = function.__module__.partition(".")[0]
+    if not function.__module__.startswith("orchestrator.engine."):
+        folder /= f"{top}-{_sources(top)}"
+    before = config.CACHE_DIR  # type: ignore[attr-defined]
+    config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def inner_dispatcher(function: Callable[..., Any], inline: bool) -> LinkUnit:
+    """numba's dispatcher of a function that is a part of who calls it.
+
+    `inline` False is said as well: a function that is first called by an inlined one would inherit
+    that, the whole node would end up in every place that calls any of it, and take minutes to
+    compile.
+    """
+    options = {**OPTIONS, "forceinline": inline}
+    decorate = numba.njit(**options, pipeline_class=LinkedPipeline)
+
+    def whole(function: Callable[..., Any]) -> Any:
+        with _use_package_cache(function):
+            return with_code_cache(decorate(function))
+
+    return LinkUnit(function, options, whole)
+
+
+def compile_entry(function: Any, kinds: Kinds, file: Path) -> Entry | str:
+    """Compile a function for arguments of these kinds, and keep what comes of it."""
+    plain = {"int64": types.int64, "float64": types.float64}
+    signature = tuple(plain[kind] if kind in plain else import_attribute(kind) for kind in kinds)
+    by_address = {"pipeline_class": KernelPipeline, "no_cpython_wrapper": True}
+    options = {**OPTIONS, **by_address, "forceinline": function.inline}
+    dispatcher = numba.njit(**options)(function.py_func)
+    dispatcher.compile(signature)
+    return _store_compiled(dispatcher, file, frozenset())
+
+
+def compile_kernel_entry(
+    function: Callable[..., int], state: np.dtype, params: np.dtype, entity: np.dtype, file: Any
+) -> int:
+    """Compile a kernel for its records; its address. `file` (None: numba's own cache) gets it."""
+    records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
+    signature = types.int64(*records, types.int64, records[3])
+    by_address = {**OPTIONS, "pipeline_class": KernelPipeline, "no_cpython_wrapper": True}
+    dispatcher = numba.njit(**by_address)(function)
+    if file is None:
+        with _use_package_cache(function):
+            with_code_cache(dispatcher)
+    dispatcher.compile(signature)
+    dispatcher.disable_compile()
+    if file is not None and isinstance(found := _store_compiled(dispatcher, file, object_cache.REPORTING), Entry):
+        return found.address
+    _alive.append(dispatcher)
+    result = _single_overload(dispatcher)
+    address: int = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+    return address
+
+
+def _store_compiled(dispatcher: Any, file: Path, besides: frozenset[str]) -> Entry | str:
+    """Put the only result of a dispatcher into a file, if it is fit to be an entry: all that it
+    needs is in any process, or one of `besides`."""
+    _alive.append(dispatcher)  # with the machine code
+    made = _single_overload(dispatcher)
+    library, symbol = made.library, made.fndesc.llvm_cfunc_wrapper_name
+    result = str(made.signature.return_type)
+    module = library._final_module
+    needs = [
+        one.name
+        for several in (module.functions, module.global_variables)
+        for one in several
+        if one.is_declaration and not one.name.startswith("llvm.")
+    ]
+    if (
+        result not in object_cache.RESULTS
+        or library.has_dynamic_globals
+        or not object_cache.are_cached(needs, besides)
+    ):
+        object_cache.store_entry(file)
+        return UNFIT
+    object_cache.store_entry(file, library._get_compiled_object(), symbol, result, needs)
+    return Entry(library.get_pointer_to_function(symbol), result, loaded=False)
+
+
+def _single_overload(dispatcher: Any) -> Any:
+    return dispatcher.overloads[dispatcher.signatures[0]]

@@ -1,9 +1,0 @@
-"""Values of `tailback run --datapath`: the sockets that carry a run's frames."""
-
-from __future__ import annotations
-
-PACKET, STAMPED, XDP, AUTO = DATAPATHS = ("packet", "stamped", "xdp", "auto")
-"""AF_PACKET sockets; the same with the kernel's receive timestamp of every frame; AF_XDP sockets,
-or a refusal; AF_XDP where available, else AF_PACKET."""
-CALIBRATED = (PACKET, XDP, AUTO)
-"""Data paths that `tailback calibrate` measures."""

@@ -1,0 +1,134 @@
+"""Reference page of metrics and samples: names, units, meanings, entities."""
+
+from __future__ import annotations
+
+from orchestrator.assembly.sampled_quantities import ENTITIES
+from orchestrator.pages.commands_page import OWN_ROOTS
+from orchestrator.pages.markdown import code, plain, table
+from orchestrator.plan.metric_meanings import MEANINGS
+from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.observables import STATISTICS
+from orchestrator.registry import Registry
+
+INTRODUCTION = """# Metrics and samples
+
+`result.json` has `metrics`: phase → entity → metric → number, in SI units, and `units`: metric →
+unit. The phase `run` is the whole run; the others are those of the plan. `[[expect]]` bounds any
+of these numbers. null stands where a definition gives no number: nothing was sampled, received or
+active.
+
+How a metric comes about is said in `basis`:
+
+- `counter`: how far a counter moved from the first sample at or after the phase's start to the
+  first at or after its end, over the time between these samples where it is a rate;
+- `gauge`: a statistic of the samples within the phase, one every `sample_interval`;
+- `histogram`: of the frames delivered within the phase, counted in bins;
+- `messages`: of the messages that began within the phase;
+- `captures`: of the frames that our ports captured within the phase; null where a capture was full
+  before its end;
+- `run`: in the phase `run` only.
+
+`samples.parquet` is tidy: one row per sample, with the columns `time_ps` (int64), `node`, `entity`,
+`quantity`, `value` (int64) and `unit`. All series have the same instants: every multiple of
+`sample_interval`, and every boundary of a phase. A gauge is the value at the instant, a counter has
+counted since the run began. The file's metadata says which series is which (key `tailback`).
+
+What an algorithm shows of its state is sampled where it is ([below](#algorithms)), and its metrics
+are called after its plugin: `codel.sojourn_s.mean`. They can be expected and drawn like any other.
+
+A plugin may add metrics of its own ([`tailback_metrics`](../hooks.md#tailback_metrics)).
+"""
+
+KINDS = {
+    "port": (
+        "Output ports of switches",
+        "The queue before an output port, and the port: `switch.sink`, the switch and its "
+        'neighbour (the link where two links are parallel). With `priorities = "separate"` one for '
+        "each lane: `switch.sink/p3`.",
+    ),
+    "input": (
+        "Input buffers of switches",
+        "Of a port of a switch with `inputs`: `switch.nic/in`, `switch.nic/in/p3`.",
+    ),
+    "link": (
+        "Directions of links",
+        "From the port that sends to the one that receives: `nic>switch`, or `up1:nic>switch` "
+        "where links are parallel.",
+    ),
+    "lane": (
+        "Lanes of links",
+        'With `priorities = "separate"`, where there are several: `nic>switch/p3`.',
+    ),
+    "limiter": ("Limiters", "Of a NIC with a reaction point: `nic.rp0`, `nic.rp1`."),
+    "flow": ("Flows", "Of a traffic entry: `gen.0`, `gen.1`; `gen` where it has only one."),
+    "multicast": ("Flows to a group, where they are sent", "`gen`, `gen.0`."),
+    "copy": ("Flows to a group, at one of its members", "`gen.0@sink`."),
+    "entry": ("Traffic entries", "All flows of a table `[traffic.gen]`: `gen`."),
+    "traffic": ("All traffic", "The entity `traffic`."),
+    "messages": (
+        "Messages",
+        "Of a traffic entry whose flows carry messages, and of `traffic`. Small messages have up "
+        "to 100 KB, medium ones up to 10 MB, large ones more.",
+    ),
+    "nic": ("NICs", "The node. What a notification point does is there where it has one."),
+    "sink": ("Sinks", "The node, where it has a notification point."),
+    "switch": ("Switches", "The node, where it has `reassembly`."),
+    "external": (
+        "External nodes",
+        "Devices of others ([a bought switch](../external.md)), by what our ports that face them "
+        "captured: `sw`.",
+    ),
+    "external port": (
+        "Ports of external nodes",
+        "By what came out there, at our port that is cabled to it: `sw.sink`.",
+    ),
+    "network": ("The network", "The entity `network`."),
+}
+
+
+OF_ALGORITHMS = f"""## Algorithms
+
+Fields of the state of an algorithm, sampled of what it is at: the queue of a congestion point or a
+pause, the limiter of a reaction point, the node of a notification point, the flow of a source or a
+transport. A unit of 2^-20 or 10^-12 is the step of a ratio in fixed point. Metrics are in SI units:
+of a gauge {", ".join(f"`.{part}`" for part in STATISTICS)} behind the name, of a counter what it
+grew by.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [INTRODUCTION]
+    for kind, (title, what) in KINDS.items():
+        parts.append(f"## {title}\n\n{what}\n")
+        rows = [
+            (code(name), unit.symbol, meaning.basis, plain(meaning.text))
+            for name, unit in METRICS[kind].items()
+            for meaning in (MEANINGS[kind][name],)
+        ]
+        parts.append(table(("metric", "unit", "basis", "meaning"), rows))
+        samples = [
+            (code(s.quantity), s.unit, s.kind, plain(s.meaning)) for s in ENTITIES.get(kind, ())
+        ]
+        if samples:
+            parts.append(table(("sample", "unit", "kind", "meaning"), samples))
+    return "\n".join([*parts, OF_ALGORITHMS, _of_algorithms()])
+
+
+def _of_algorithms() -> str:
+    """Columns and metrics of the shipped algorithms' state."""
+    every = Registry.load().algorithms
+    rows = [
+        (
+            code(algorithm.name),
+            code(one.field),
+            one.unit,
+            one.kind,
+            code(one.metric(algorithm.name)) if one.measured else "none",
+            plain(one.meaning),
+        )
+        for algorithm in every
+        if f"{algorithm.params.__module__}.".startswith(OWN_ROOTS)
+        for one in algorithm.columns
+    ]
+    return table(("plugin", "sample", "unit", "kind", "metrics", "meaning"), rows)

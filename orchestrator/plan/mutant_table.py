@@ -1,0 +1,49 @@
+"""[[mutant]]: the plan with something broken, which its expectations have to notice."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from orchestrator.plan.plan_tables import Table
+from orchestrator.plan.field_types import Line, Slug
+
+Keys = Annotated[list[Line], Field(default=[], max_length=10_000)]
+
+
+class Mutant(Table):
+    """A change that breaks what the plan shows: `tailback mutate` runs the plan with it, and at
+    least one expectation, or those it names, must be missed."""
+
+    name: Slug
+    """Of its own within the plan."""
+    set: dict[Line, Any] = Field(default={}, max_length=10_000)
+    """Dotted keys of the plan, in quotes, and their new values; a key may have ranges."""
+    drop: Keys
+    """Dotted keys of the plan that are taken out; a key may have ranges."""
+    misses: Keys
+    """The expectations that must be missed: each by its `name`, or as `METRIC of ENTITY in PHASE`
+    with as much of that as tells it from the others. Default: any one."""
+    same: Line = ""
+    """Why this figure cannot tell it from the plan: it is run and listed, and must be met."""
+    survives: Line = ""
+    """Why no expectation catches it though it changes the figure: it counts as not caught."""
+    note: Line = ""
+    """The mechanism that it breaks, for people."""
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.set and not self.drop:
+            raise ValueError("'set' or 'drop' is expected, or both")
+        if self.same and self.misses:
+            raise ValueError("'same' says that it misses nothing; 'misses' names what it misses")
+        if self.survives and (self.misses or self.same):
+            raise ValueError("'survives' says that nothing catches it: without 'misses' or 'same'")
+        for key, value in self.set.items():
+            if isinstance(value, dict) and "." not in key:
+                raise ValueError(
+                    f"'set' of all of {key[:60]!r}; a dotted key in quotes is expected, such as "
+                    '"nodes.switch.buffer"'
+                )
+        return self

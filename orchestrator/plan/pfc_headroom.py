@@ -1,0 +1,178 @@
+"""Headroom of PFC buffers: octets that still arrive after a buffer has paused its neighbour.
+
+Between the frame that crosses the high mark and the last one that still comes lie: the frame that
+the port is sending itself, the PAUSE or PFC frame, its way to the neighbour, the neighbour's
+response, a frame that the neighbour has just begun, and what is on the way back (IEEE 802.1Qbb
+annex; docs/settled/algorithms.md#pfc-and-pause).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orchestrator.plan.entity_names import Port
+    from orchestrator.plan.plan import Plan, ResolvedPlan
+
+PAUSE_OCTETS = 60
+"""A PAUSE or PFC frame of an emulated node, without FCS."""
+PAUSE_BITS = 672
+"""A PAUSE or PFC frame with FCS, preamble and gap."""
+QUANTUM_BITS = 512
+INTERFACE_BITS = 8_192
+"""Delay of an interface, at either end (10GBASE; other media have other numbers)."""
+RESPONSE_BITS = 30_720
+"""From the arrival of the frame until the neighbour sends no more: 60 quanta."""
+CABLE_PS_PER_METRE = 5_000
+WIRE_OVERHEAD = 20
+"""Octets of preamble and gap."""
+
+
+@dataclass(frozen=True)
+class HeadroomTerms:
+    """Bit times that add up to the headroom of a port."""
+
+    own_frame: int
+    pause_frame: int
+    interfaces: int
+    cable: int
+    response: int
+    peer_frame: int
+
+    @property
+    def bits(self) -> int:
+        """All of them."""
+        return sum(asdict(self).values())
+
+    @property
+    def octets(self) -> int:
+        """Octets that can arrive in that time."""
+        return -(-self.bits // 8)
+
+
+def of_cable(
+    rate: int,
+    metres: int,
+    frame: int,
+    *,
+    peer_frame: int | None = None,
+    interface_bits: int = INTERFACE_BITS,
+    response_bits: int = RESPONSE_BITS,
+) -> HeadroomTerms:
+    """Headroom of a real port: `rate` in bit/s; longest frames of both sides, octets with FCS."""
+    peer = frame if peer_frame is None else peer_frame
+    there_and_back = 2 * metres * CABLE_PS_PER_METRE * rate
+    return HeadroomTerms(
+        own_frame=(frame + WIRE_OVERHEAD) * 8,
+        pause_frame=PAUSE_BITS,
+        interfaces=2 * interface_bits,
+        cable=-(-there_and_back // 10**12),
+        response=response_bits,
+        peer_frame=(peer + WIRE_OVERHEAD) * 8,
+    )
+
+
+@dataclass(frozen=True)
+class BufferHeadroom:
+    """A buffer with PAUSE or PFC: what it has above its high mark, and what it needs there."""
+
+    entity: str
+    octets: int
+    needed: int
+
+    @property
+    def lossless(self) -> bool:
+        """True if nothing can be lost here."""
+        return self.octets >= self.needed
+
+    def __str__(self) -> str:
+        return (
+            f"{self.entity} has {self.octets} octets above its high mark and needs {self.needed}: "
+            "it may lose frames although it pauses its neighbour"
+        )
+
+
+def buffer_headrooms(resolved: ResolvedPlan) -> list[BufferHeadroom]:
+    """Every buffer of a plan that pauses its neighbours; needs are exact for emulated nodes."""
+    from orchestrator.plan.plan_tables import Switch
+    from orchestrator.plan.frame_lengths import longest_frames
+    from orchestrator.plan.shortest_paths import by_its_node
+
+    if not resolved.uses.get("pause"):
+        return []
+    plan = resolved.plan
+    found = []
+    by_node = by_its_node(plan)
+    longest = longest_frames(resolved)
+    senders = {way.receiver.entity: way.sender.entity for way in plan.directions()}
+    for port in plan.ports():
+        node = plan.nodes[port.node]
+        if not isinstance(node, Switch):
+            continue
+        buffers = [(port.entity, node.buffer_of(port.name), by_node[port.node])]
+        if node.inputs is not None:
+            buffers.append((port.input, node.inputs.buffer, [port]))
+        for entity, capacity, feeding in buffers:
+            use = resolved.use("pause", entity)
+            above = None if use is None else use.params.operating_queue(plan.links[port.link].rate)
+            if above is not None:
+                others = feeding if entity == port.input else [p for p in feeding if p != port]
+                needed = sum(
+                    _needed(plan, p, longest[p.entity], longest[senders[p.entity]]) for p in others
+                )
+                found.append(BufferHeadroom(entity, capacity - above, needed))
+    return found
+
+
+def _needed(plan: Plan, port: Port, own: int, peers: int) -> int:
+    """Octets that may still come through a port after the high mark was crossed there.
+
+    The crossing frame, all that is sent until the PAUSE is there and is on its way, and one frame
+    that began just before. `own`, `peers`: the longest frames that the port and its neighbour send
+    to each other, octets.
+    """
+    link = plan.links[port.link]
+    sent = own + PAUSE_OCTETS + 2 * link.overhead
+    delays = link.delay + (link.delay if link.delay_back is None else link.delay_back)
+    coming = sent - (-delays * link.rate // (8 * 10**12))
+    return coming + 2 * peers
+
+
+def as_table(room: BufferHeadroom) -> dict[str, Any]:
+    """For `--json`."""
+    return asdict(room) | {"lossless": room.lossless}
+
+
+def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
+    """Input buffers that can lose nothing, by their headroom; as few as that is certain of.
+
+    Not of plans whose timeline changes more than traffic, nor with watchdogs, which end a hold; not
+    where a link's delay is none that the plan says, where outputs of the switch hold the same
+    neighbours, or where a PAUSE may run out before it is said again.
+    """
+    from orchestrator.plan.plan_tables import Switch
+    from orchestrator.plan.frame_lengths import longest_frames
+
+    plan, pausing = resolved.plan, resolved.uses.get("pause", {})
+    steady = all(action.verb in ("start", "stop") for action in resolved.actions)
+    if not pausing or not steady or resolved.uses.get("watchdog"):
+        return frozenset()
+    longest = longest_frames(resolved)
+    by_input = {port.input: port for port in plan.ports()}
+    of_outputs = {name.partition(".")[0] for name in pausing if name not in by_input}
+    found = set()
+    for room in buffer_headrooms(resolved):
+        port = by_input.get(room.entity)
+        if port is None or port.node in of_outputs or not room.lossless:
+            continue
+        node, link = plan.nodes[port.node], plan.links[port.link]
+        assert isinstance(node, Switch)
+        assert node.inputs is not None
+        quanta = getattr(pausing[room.entity].params, "quanta", 0)
+        own = (longest[port.entity] + PAUSE_OCTETS + 2 * link.overhead) * 8
+        says_in_time = quanta * QUANTUM_BITS // 2 > own
+        known_delay = link.delay_line.plugin == "fixed-delay"
+        if says_in_time and known_delay and node.inputs.shared_memory is None:
+            found.add(room.entity)
+    return frozenset(found)

@@ -1,0 +1,312 @@
+"""Tables of a plan below nodes, links and traffic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from orchestrator.plan.field_types import (
+    Buffer,
+    Delay,
+    Depth,
+    FrameSize,
+    Granularity,
+    Instant,
+    Line,
+    LineRate,
+    Overhead,
+    Period,
+    Point,
+    Scalar,
+    Slug,
+    Slugs,
+)
+from orchestrator.plan.traffic_pairing import drawn, most
+from orchestrator.plan.algorithm_params import Ratio
+
+
+class Table(BaseModel):
+    """Base of all tables: unknown keys are refused, nothing is converted silently.
+
+    What reads a table is made when one is first read, as part of what reads the whole plan; what is
+    said of its fields is read from the source on demand (`orchestrator.plan.model_introspection`).
+    Both at every start would be half of what importing plans takes.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, populate_by_name=True, defer_build=True
+    )
+
+
+class PluginTable(BaseModel):
+    """A plugin by name, a preset of it, and any of its parameters as further keys.
+
+    The parameters stay raw here; `Plan.check` has the plugin validate them.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+
+    plugin: Line
+    preset: Line | None = None
+
+
+class Limiter(Table):
+    """Token bucket of a NIC's limiters: `depth` octets, refilled every `period`."""
+
+    depth: Depth = 3_000
+    """Octets that can be sent at once after a pause."""
+    period: Period = 16_000_000
+    """Between two refills; each brings what the rate gives in that time."""
+    granularity: Granularity = 0
+    """The rate is cut down to a multiple of this; 0: exact."""
+
+
+class Nic(Table):
+    """A host: sources, each behind a limiter after its first congestion notification."""
+
+    kind: Literal["nic"]
+    reaction_points: int = Field(1, ge=0, le=4096)
+    """Number of its limiters, with an instance of the reaction point each."""
+    host_queue: Buffer = 64_000
+    """Octets per flow on the host's side, or of the shared queue."""
+    host_queues: Literal["per-flow", "shared"] = "per-flow"
+    """per-flow: a full queue holds its source back, flows take turns. shared: flows without a
+    limiter wait in one queue in order of arrival, a frame that finds it full is lost at its source
+    (and counted); a flow with a limiter has a queue of its own aside."""
+    reaction_point: PluginTable | None = None
+    """Sets the rates of the limiters; without one there are none."""
+    notification_point: PluginTable | None = None
+    """Sees the data frames that are delivered here."""
+    receiver: PluginTable | None = None
+    """Paces the sources of what is delivered here, by credits."""
+    limiter: Limiter = Limiter()
+    """The token bucket that each of them is."""
+    reaction_time: Delay = 0
+    """From the arrival of a congestion notification message until its limiter acts on it."""
+    target: Slug | None = None
+    """Target of this node, if not the plan's; for targets that can be joined."""
+
+
+class Inputs(Table):
+    """The input side of a combined input/output queued switch: per port, virtual output queues."""
+
+    buffer: Buffer = 150_000
+    """Octets per port, shared by its virtual output queues."""
+    over_speed: Ratio = Field(Fraction(8, 5), ge=1, le=100)
+    """Rate towards the outputs, as a multiple of the port's link."""
+    fall_through: Delay = 1_000_000
+    """From the end of a frame's transfer until its output has it."""
+    retain_until_delivered: bool = False
+    """A frame keeps its room at the input until it left the output."""
+    shared_memory: Buffer | None = None
+    """Octets that all ports share instead: nothing waits for a transfer, a frame is counted at its
+    input (`buffer` is the most there, PAUSE and PFC watch it) and at its output until it left."""
+    congestion_point: PluginTable | None = None
+    """Watches the buffer of every input."""
+    pause: PluginTable | None = None
+    """Stops the upstream neighbour of an input, by PAUSE or PFC."""
+
+
+class Reassembly(Table):
+    """Flows leave the switch in the order in which they were sent, towards NICs and sinks."""
+
+    buffer: Buffer = 1_000_000
+    """Octets, of the whole switch, that may wait for an earlier frame of their flow."""
+    timeout: Delay = Field(500_000_000, gt=0)
+    """After this wait a missing frame is given up (and counted) and those behind it go on."""
+
+
+class PortTable(Table):
+    """Settings of one port of a switch in place of the switch's own."""
+
+    service_rate: LineRate | None = None
+    """Of the data queue of this port."""
+    buffer: Buffer | None = None
+    """Octets of this port's queue."""
+    congestion_point: PluginTable | None = None
+    """Watches this port's queue."""
+    pause: PluginTable | None = None
+    """Stops those who fill this port's queue."""
+    notification_point: PluginTable | None = None
+    """Sees the data frames that enter this port's queue."""
+    watchdog: PluginTable | None = None
+    """Sees when this port's queue is held by PAUSE or PFC, and may end that."""
+
+
+class Switch(Table):
+    """An output-queued switch, or with `inputs` a combined input/output queued one.
+
+    The settings hold for every port that has none of its own.
+    """
+
+    kind: Literal["switch"]
+    service_rate: LineRate | None = None
+    """Of the data queue of every output port; default: the rate of the port's link."""
+    buffer: Buffer = 150_000
+    """Octets per output queue."""
+    congestion_point: PluginTable | None = None
+    """Watches every output queue and tells sources."""
+    pause: PluginTable | None = None
+    """Stops the neighbours that fill an output queue, by PAUSE or PFC."""
+    notification_point: PluginTable | None = None
+    """Sees the data frames that enter an output queue, behind its congestion point."""
+    watchdog: PluginTable | None = None
+    """Sees when an output queue is held by PAUSE or PFC, and may end that."""
+    forwards_by: Literal["mac", "ip"] = "mac"
+    """ip: an IP router. It gives a frame its next hop's MAC address and takes one off its TTL; what
+    is not IP (CNMs, probes) does not pass it."""
+    inputs: Inputs | None = None
+    """Buffers and virtual output queues at the inputs, a crossbar behind them."""
+    ports: dict[Slug, PortTable] = {}
+    """By the port's name: the neighbour, or the link where two links are parallel."""
+    forwarding: dict[Slug, Slug] = {}
+    """Destination node -> port; default: the shortest path."""
+    spread: Literal["none", "flows", "frames"] = "none"
+    """Over several shortest paths. none: the first in the plan; flows: each flow takes one, by a
+    hash of its addresses; frames: each frame takes one at random (packet spraying)."""
+    reassembly: Reassembly | None = None
+    """Puts flows back in order where frames take several ways."""
+    target: Slug | None = None
+    """Target of this node, if not the plan's; for targets that can be joined."""
+
+    def buffer_of(self, port: str) -> int:
+        """Octets of the queue before one of its ports: the port's own, or those of all."""
+        own = self.ports.get(port)
+        return own.buffer if own is not None and own.buffer is not None else self.buffer
+
+    def service_of(self, port: str, line: int) -> int:
+        """At what rate the queue before one of its ports is served, whose link has rate `line`: the
+        port's own, that of all, or the link's (bit/s)."""
+        own = self.ports.get(port)
+        return (own and own.service_rate) or self.service_rate or line
+
+
+class External(Switch):
+    """An external device (DUT), such as a switch, between emulated nodes. It is known by what it
+    does with frames; `as` gives the model that it is checked against.
+
+    Its ports are interfaces of this machine by `--testbed` or `--external` (docs/external.md). The
+    settings of a switch say what it is supposed to do, and go with `as` alone.
+    """
+
+    kind: Literal["external"]  # type: ignore[assignment]
+    as_: Literal["switch"] | None = Field(None, alias="as")
+    """Model that the oracle checks it against: "switch", with the settings of one. Without it
+    nothing is assumed, and only observations of the emulated ends are reported."""
+
+
+class Sink(Table):
+    """Takes every frame and measures its latency."""
+
+    kind: Literal["sink"]
+    notification_point: PluginTable | None = None
+    """Sees the data frames that are delivered here."""
+    receiver: PluginTable | None = None
+    """Paces the sources of what is delivered here, by credits."""
+
+
+Node = Annotated[Nic | Switch | External | Sink, Field(discriminator="kind")]
+
+
+class Link(Table):
+    """Two directions with a delay line each."""
+
+    ends: tuple[Slug, Slug] = Field(strict=False)
+    """The two nodes that it joins."""
+    rate: LineRate
+    """The same both ways."""
+    delay: Delay = 0
+    """From ends[0] to ends[1]."""
+    delay_back: Delay | None = None
+    """From ends[1] to ends[0]; default: `delay`."""
+    buffer: Buffer = 8_000_000
+    """Octets under way, each way; more are dropped and counted."""
+    overhead: Overhead = 0
+    """Octets added to every frame's time on the wire (20: preamble and gap)."""
+    delay_line: PluginTable = PluginTable(plugin="fixed-delay")
+    """Algorithm that delays, or loses, frames on the way."""
+
+
+class Traffic(BaseModel):
+    """Flows of one kind from NICs to nodes; the plugin's parameters are further keys."""
+
+    model_config = ConfigDict(
+        extra="allow", frozen=True, strict=True, populate_by_name=True, defer_build=True
+    )
+    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+
+    plugin: Line
+    """The source, by its name."""
+    preset: Line | None = None
+    """One of the plugin's sets of parameters."""
+    from_: Slugs = Field(alias="from")
+    """The NICs that send."""
+    to: Slugs
+    """One node each, or lists: their elements belong together; one node stands for as many."""
+    via: Slug | None = None
+    """The link that the NIC sends on and gets feedback on; default: first of a shortest path."""
+    flows: int = Field(1, ge=1, le=100_000)
+    """Generators between each pair of ends, each with its own source address."""
+    frame: FrameSize = 1_500
+    """Octets of every data frame with its headers, without the FCS."""
+    priority: int = Field(0, ge=0, le=7)
+    """Of the frames, in their VLAN tag."""
+    start: Instant = 0
+    """Time at which the flows begin."""
+    stop: Instant | None = None
+    """Default: the end of the run."""
+    pairing: Literal["listed", "all", "permutation", "random", "ring", "tree"] = "listed"
+    """listed: elements of `from` and `to` belong together. all: every one of `from` with every
+    other one of `to`. permutation: every one of `from` with one of `to` that no other has. random:
+    every one of `from` with any of `to`. ring: every one of `from` with the one of `to` behind its
+    place, the last with the first. tree: every one of `from` but the first with the one of `to` at
+    half its place, its parent. The plan's seed draws; no node sends to itself."""
+    both_ways: bool = False
+    """Every pair also the other way round; those follow behind."""
+    cdf: list[Point] | None = None
+    """Sizes of messages, for plugins that draw them: [size, share of messages not larger]."""
+    transport: PluginTable | None = None
+    """Transport of the messages; default: each goes as datagrams, as fast as its host queue."""
+    _seed: int = PrivateAttr(0)
+
+    def draw_pairs(self, seed: int) -> None:
+        """Fix the random numbers that pairs are drawn with."""
+        self._seed = seed
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """(from, to) of every pair of ends; unequal lists give as many as the shorter has."""
+        there = self._listed() if self.pairing == "listed" else self._drawn()
+        return there + [(b, a) for a, b in there] if self.both_ways else there
+
+    @property
+    def most_pairs(self) -> int:
+        """Number of pairs examined to find `pairs`, counted without making them."""
+        sources, targets = (
+            end if isinstance(end, list) else [end] for end in (self.from_, self.to)
+        )
+        if self.pairing == "listed":
+            return max(len(sources), len(targets)) << self.both_ways
+        return most(self.pairing, sources, targets) << self.both_ways
+
+    def _drawn(self) -> list[tuple[str, str]]:
+        sources, targets = (
+            end if isinstance(end, list) else [end] for end in (self.from_, self.to)
+        )
+        return drawn(self.pairing, sources, targets, self._seed)
+
+    def _listed(self) -> list[tuple[str, str]]:
+        sources = self.from_ if isinstance(self.from_, list) else None
+        targets = self.to if isinstance(self.to, list) else None
+        if sources is None and targets is None:
+            return [(self.from_, self.to)]
+        sources = sources or [self.from_] * len(targets or ())
+        return list(zip(sources, targets or [self.to] * len(sources), strict=False))
+
+    @property
+    def count(self) -> int:
+        """Number of generators."""
+        return self.flows * len(self.pairs)

@@ -1,0 +1,106 @@
+"""TOML text of a plan: reading and writing."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, TypeGuard
+import tomli_w
+from orchestrator.errors import BadInput
+from orchestrator.plan.algorithm_params import files_count
+import re
+
+# Guard against TOML keys with thousands of segments, checked before the text is parsed.
+#
+# Parsers keep every prefix of a dotted key, so that its cost grows with the square of its parts.
+
+MOST_SEGMENTS = 100
+
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|' + r"'''.*?'''"  # texts over several lines
+    r'|(?P<part>"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|[A-Za-z0-9_-]+)"
+    r"|(?P<dot>\.)|(?P<space>[ \t]+)|#[^\n]*|.",
+    re.DOTALL,
+)
+
+
+def check_keys(source: str, text: str) -> None:
+    """Raises BadInput for a dotted key, or header, of more than MOST_PARTS parts."""
+    parts, joined = 0, False
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind == "part":
+            parts = parts + 1 if joined else 1
+            joined = False
+        elif kind == "dot":
+            joined = True
+        elif kind != "space":
+            parts, joined = 0, False
+        if parts > MOST_SEGMENTS:
+            line = text.count("\n", 0, token.start()) + 1
+            sentence = f"a key has more than {MOST_SEGMENTS} parts (at line {line})"
+            raise BadInput(source, f"not a plan: {sentence}")
+
+
+LONGEST = 10_000_000
+"""Characters of a plan's text: that of 8192 hosts with every default has 7 million."""
+
+
+def read(path_or_text: str | Path) -> tuple[str, str]:
+    """Name for messages, and text, of a TOML file or text. Raises BadInput.
+
+    A str with a line break or '=' is a text, any other one a path.
+    """
+    if is_text(path_or_text):
+        return "plan", path_or_text
+    if not str(path_or_text):
+        raise BadInput("plan", "the text is empty; a path or a plan in TOML is expected")
+    source = str(path_or_text)
+    return source, read_file(Path(path_or_text), source)
+
+
+def is_text(path_or_text: str | Path) -> TypeGuard[str]:
+    """True if this is a plan itself rather than its path: always when it is not this machine's."""
+    if not isinstance(path_or_text, str):
+        return False
+    return not files_count() or "\n" in path_or_text or "=" in path_or_text
+
+
+def read_file(path: Path, source: str) -> str:
+    """The text of a file. Raises BadInput."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(source, f"the file is no UTF-8 text (octet {error.start})") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(source, f"the plan cannot be read: {reason}") from None
+
+
+def table_in(path: Path) -> dict[str, Any]:
+    """The data of a TOML file that is no plan. Raises BadInput."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(str(path), f"not TOML: {error}") from None
+
+
+def parse(source: str, text: str) -> dict[str, Any]:
+    """The data of a TOML text; a slip in the syntax is an error with its line."""
+    if len(text) > LONGEST:
+        raise BadInput(source, f"the text has more than {LONGEST} characters")
+    check_keys(source, text)
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        # TOMLDecodeError ends in "(at line 3, column 5)"; int() complains of too many digits.
+        raise BadInput(source, f"not TOML: {error}") from None
+    except RecursionError:
+        raise BadInput(source, "not a plan: tables are nested too deeply") from None
+
+
+def write(data: dict[str, Any]) -> str:
+    """The TOML text of a plan's data."""
+    return tomli_w.dumps(data)

@@ -1,0 +1,184 @@
+"""Result of a run: metrics from a recording, judged by the plan's expectations.
+
+Measuring and judging are separate, because the measurements of a point are stored and judged later:
+by its own plan (one seed of many), or by the plan that a mutant was derived from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.pfc_headroom import buffer_headrooms
+from orchestrator.plan.pause_dependencies import network
+from orchestrator.plan.cyclic_dependencies import wait_cycles
+from orchestrator.recording import STOPPED, Recording
+from orchestrator.registry import Registry
+from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
+from orchestrator.run.counted import counted_notes
+from orchestrator.run.error_bars import errorbars
+from orchestrator.run.program_fidelity import program_notes
+from orchestrator.run.verdict import INVALID, check, verdict, without_machine
+from orchestrator.recording import Recording
+from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.external_nodes import externals
+
+QUANTITY = "feedback_unassigned"
+
+
+def limiter_shortages(recording: Recording) -> list[str]:
+    """Sentence for each NIC that dropped messages because it had no free limiter."""
+    sentences = []
+    for row, column in enumerate(recording.columns):
+        if column.quantity != QUANTITY or not len(recording.times_ps):
+            continue
+        count = int(recording.values[-1, row])
+        if count:
+            which = "message" if count == 1 else "messages"
+            sentences.append(
+                f"{column.entity}: {count} {which} found no free limiter and slowed no flow down; "
+                f"give it more (nodes.{column.node}.reaction_points)"
+            )
+    return sentences
+
+
+CONFORMS, DEPARTS = "conforms", "departs"
+DEPARTURES = {CONFORMS: 0, DEPARTS: 1}
+
+
+def external_verdicts(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
+    """Node -> findings of the oracle; empty for plans without external nodes."""
+    found: dict[str, Any] = {}
+    for rows in registry.insist("tailback_devices", resolved=resolved, recording=recording):
+        for name, row in rows.items():
+            found.setdefault(name, {}).update(row)
+    return found
+
+
+def external_metrics(resolved: ResolvedPlan, found: dict[str, Any]) -> dict[str, dict[str, int | None]]:
+    """Node -> its metrics by the oracle."""
+    return {
+        name: {"departures": DEPARTURES.get(found.get(name, {}).get("oracle", ""))}
+        for name in externals(resolved.plan)
+    }
+
+
+def external_notes(resolved: ResolvedPlan, recording: Recording, found: dict[str, Any]) -> list[str]:
+    """Sentences: whether the device was present, and the oracle's finding."""
+    met = (recording.fidelity or {}).get("external", {})
+    return [
+        *(
+            f"{name} is external: what ran in its place is a {node.as_}, as the plan says of it"
+            for name, node in externals(resolved.plan).items()
+            if name not in met
+        ),
+        *(row["text"] for row in found.values() if "text" in row),
+    ]
+
+
+FORMAT = 1
+"""Version of result.json."""
+
+
+def judge_recording(
+    registry: Registry, resolved: ResolvedPlan, recording: Recording
+) -> dict[str, Any]:
+    """The result of a recording: metrics, expectations, fidelity, verdict."""
+    plan, found = resolved.plan, measure(registry, resolved, recording)
+    rows, said = judge(plan, found)
+    bars = {"uncertainties": found["uncertainties"]} if "uncertainties" in found else {}
+    return {
+        "tailback": FORMAT,
+        "plan": plan.name,
+        "title": plan.title,
+        "target": recording.target,
+        "seed": plan.seed,
+        "verdict": said,
+        "metrics": found["metrics"],
+        **bars,
+        "units": found["units"],
+        "expectations": rows,
+        **({"external": found["external"]} if "external" in found else {}),
+        "fidelity": found["fidelity"],
+        "deadlocks": found["deadlocks"],
+        "notes": found["notes"],
+        "programs": [
+            {
+                "name": ran.name,
+                "node": ran.node,
+                "command": ran.command,
+                "start_s": ran.start_ps / 1e12,
+                "end_s": ran.end_ps / 1e12,
+                "code": ran.code,
+            }
+            for ran in recording.programs
+        ],
+        "performance": {
+            "data_frames": recording.data_frames,
+            "cpu_s": recording.cpu_s,
+            "wall_s": recording.wall_s,
+            "frames_per_cpu_s": recording.data_frames / max(recording.cpu_s, 1e-9),
+        },
+    }
+
+
+def judge(plan: Plan, found: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """A row for each expectation of a plan, and the verdict, on what `measure` found."""
+    rows = check(plan, found["metrics"], found.get("uncertainties"), bare=False)
+    return rows, verdict(rows, found["fidelity"])
+
+
+def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
+    """Metrics, units, error bars where a machine was measured, fidelity, deadlocks, notes.
+
+    Plain data, as in JSON. Adds missing events of deadlocks to the recording.
+    """
+    plan = resolved.plan
+    phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
+    metrics: dict[str, Any] = {}
+    units: dict[str, str] = {}
+    for found, of in registry.insist("tailback_metrics", recording=recording, phases=phases):
+        for phase, entities in found.items():
+            for entity, values in entities.items():
+                metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
+        units |= of
+    waits = network(resolved)
+    deadlocks = pause_deadlocks.find_deadlocks(resolved, recording, waits)
+    recording.events += pause_deadlocks.deadlock_events(deadlocks)
+    recording.events += [e for e in pause_deadlocks.storm_events(recording) if e not in recording.events]
+    metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
+    seen = external_verdicts(registry, resolved, recording)
+    for name, values in external_metrics(resolved, seen).items():
+        metrics["run"].setdefault(name, {}).update(values)
+    fidelity = recording.fidelity or without_machine(recording.vanished)
+    bars = errorbars(plan, fidelity, metrics)
+    unaccounted = buffer_conservation.unbalanced_buffers(recording)
+    reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
+    if recording.fidelity is None:  # the fidelity reports the distortions of a real machine
+        broken = world_invariants.broken_in_samples(resolved, recording)
+        reasons += [f"invalid: what always holds does not: {one}" for one in broken]
+    if reasons:
+        fidelity = fidelity | {"verdict": INVALID, "reasons": [*fidelity["reasons"], *reasons]}
+    return {
+        "metrics": metrics,
+        **({} if bars is None else {"uncertainties": bars}),
+        "units": units,
+        **({"external": seen} if seen else {}),
+        "fidelity": fidelity,
+        "deadlocks": [one.as_table() for one in deadlocks],
+        "notes": [
+            *(one.text for one in deadlocks),
+            *(one.text for one in ([] if deadlocks else wait_cycles(waits))),
+            *(str(room) for room in buffer_headrooms(resolved) if not room.lossless),
+            *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
+            *limiter_shortages(recording),
+            *counted_notes(resolved, recording),
+            *(
+                f"{entry}: {text}"
+                for entry, use in resolved.uses["traffic"].items()
+                for text in use.params.notes()
+            ),
+            *starved.found(resolved, recording),
+            *program_notes(resolved, recording),
+            *external_notes(resolved, recording, seen),
+        ],
+    }

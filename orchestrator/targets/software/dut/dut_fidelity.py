@@ -1,0 +1,35 @@
+"""Fidelity of runs with DUTs: losses of the interfaces that lead to them."""
+
+from __future__ import annotations
+
+from typing import Any
+from orchestrator.run.fidelity_thresholds import DEGRADED, VALID
+from orchestrator.plan.external_nodes import facing
+from orchestrator.targets.software.datapath_thread import Thread
+
+def foreign(thread: Thread) -> int:
+    """Number of foreign frames at those nodes of a thread that have no cable to a DUT."""
+    at = facing(thread.assembly.resolved.plan).values()
+    near = {ours.partition(".")[0] for ports in at for ours in ports.values()}
+    rows = thread.assembly.indices.nodes
+    counted = thread.assembly.world.nodes["foreign"]
+    return sum(int(counted[row]) for name, row in rows.items() if name not in near)
+
+
+def with_devices(fidelity: dict[str, Any], dut_cables: dict[str, Any]) -> dict[str, Any]:
+    """The fidelity of a run with the cables of its devices. A loss of a local interface looks
+    like a loss of the device: it is reported, and such a run is not valid."""
+    if not dut_cables:
+        return fidelity
+    reasons = [
+        f"{DEGRADED}: {row['interface']}, which leads to {port}, lost or damaged {row['lost']} "
+        "frames by its own counters; they look as if the device had lost them"
+        for ports in dut_cables.values()
+        for port, row in ports.items()
+        if row["lost"] > 0
+    ]
+    verdict = fidelity["verdict"]
+    if reasons and verdict == VALID:
+        verdict = DEGRADED
+    reasons = [*fidelity["reasons"], *reasons]
+    return fidelity | {"verdict": verdict, "reasons": reasons, "external": dut_cables}

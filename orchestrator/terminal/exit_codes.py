@@ -1,0 +1,205 @@
+"""Exit codes, and the mapping of errors to one sentence on stderr and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import signal
+import sys
+import threading
+import traceback
+from types import FrameType
+from typing import Any
+
+from orchestrator.errors import OUT_OF_ROOM, TailbackError
+from orchestrator.terminal.escape_control import plain
+
+MET, MISSED, BAD_INPUT, INVALID = 0, 1, 2, 3
+BUG = 70
+"""EX_SOFTWARE of sysexits.h: an error that is tailback's own."""
+
+STDOUT = "standard output"
+"""The file that errors of its own name; those of a library's file often name none."""
+TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
+MOST_LINES = 100
+"""Most lines of one message."""
+
+CODES_HELP = (
+    "Exit codes: 0 all expectations met, or none in the plan, 1 some missed, 2 bad input or "
+    "refused by a target, 3 the run is invalid, uncertain or failed, 70 a bug in tailback, "
+    "130 interrupted."
+)
+
+
+class Terminated(BaseException):
+    """A signal that asks the process to end; raised so that everything open is closed."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(signal.Signals(number).name)
+
+
+_stops: list[BaseException] = []
+"""What signals have raised in this process."""
+REDELIVERY_S = 0.01
+
+
+def raise_on_signals() -> None:
+    """Turn SIGINT, SIGTERM and SIGHUP into exceptions of the main thread that nothing swallows."""
+    _stops.clear()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        _stops.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
+        raise _stops[-1]
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        # one that the parent had ignored stays so: nohup
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) in usual:
+            signal.signal(getattr(signal, name), stop)
+    sys.unraisablehook = _redeliver
+
+
+def _redeliver(lost: sys.UnraisableHookArgs) -> None:
+    """Raise a signal again whose exception was lost in a callback from C.
+
+    The compiler calls back while it works. It may fail later for want of what the callback was to
+    do, or not fail at all; `explain` and this function see to it that the run ends either way.
+    """
+    if lost.exc_value not in _stops:
+        sys.__unraisablehook__(lost)
+        return
+    number = getattr(lost.exc_value, "number", signal.SIGINT)
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:  # it may be in a system call
+        again = threading.Timer(REDELIVERY_S, signal.pthread_kill, [main, number])
+    else:
+        again = threading.Timer(REDELIVERY_S, signal.raise_signal, [number])
+    again.daemon = True
+    again.start()
+
+
+def stopped_by(stop: BaseException) -> int:
+    """The exit code of a process that a signal has ended, in the manner of a shell."""
+    return 128 + int(getattr(stop, "number", signal.SIGINT))
+
+
+def say(text: str) -> None:
+    """Print one message on stderr; a closed stderr is ignored."""
+    with contextlib.suppress(OSError):
+        print(f"tailback: {plain(text)}", file=sys.stderr, flush=True)
+
+
+class _Stdout(io.FileIO):
+    """File behind stdout, whose errors name it."""
+
+    def write(self, octets: Any, /) -> int:
+        """Write what was printed. Raises OSError with a name."""
+        try:
+            return super().write(octets)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, STDOUT) from error
+
+
+def name_stdout() -> None:
+    """Have errors of writing to stdout say so; a stdout that is no file stays as it is.
+
+    One without a buffer (PYTHONUNBUFFERED) would lose what a full disk has no room for, in silence.
+    """
+    buffer = getattr(sys.stdout, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)
+    if type(raw) is not io.FileIO:
+        return
+    sys.stdout.flush()
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Stdout(raw.fileno(), "w", closefd=False)),
+        encoding=sys.stdout.encoding,
+        errors=sys.stdout.errors,
+        line_buffering=bool(sys.stdout.line_buffering or buffer is raw),
+    )
+
+
+def drop_stdout() -> None:
+    """Point stdout nowhere, so that the interpreter's last flush cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def explain(error: BaseException) -> int:
+    """Say on stderr what went wrong; returns the exit code."""
+    if not isinstance(error, KeyboardInterrupt | Terminated) and (limit := _limit(error)):
+        if getattr(error, "filename", None) == STDOUT:
+            drop_stdout()
+        say(limit)
+        return error.exit_code if isinstance(error, TailbackError) else BAD_INPUT
+    match error:
+        case TailbackError():
+            lines = str(error).splitlines()
+            rest = len(lines) - MOST_LINES
+            more = [f"  ... and {rest} more"] if rest > 0 else []
+            say("\n".join(lines[:MOST_LINES] + more))
+            return error.exit_code
+        case KeyboardInterrupt():
+            say("interrupted; nothing of an unfinished run was kept")
+            return stopped_by(error)
+        case Terminated():
+            say(f"stopped by {error}; nothing of an unfinished run was kept")
+            return stopped_by(error)
+        case BrokenPipeError():
+            drop_stdout()  # the reader (head, less) had enough
+            return 128 + getattr(signal, "SIGPIPE", 13)
+        case OSError() if error.filename is not None:
+            if error.filename == STDOUT:
+                drop_stdout()
+            say(f"{error.filename}: {error.strerror}")
+            return BAD_INPUT
+        case OSError() if error.errno in OUT_OF_ROOM:
+            say(
+                f"a file could not be written: {error.strerror}; it is one below --out, or another "
+                "that was asked for"
+            )
+            return BAD_INPUT
+    if _stops:  # it is the signal's doing
+        return explain(_stops.pop())
+    traceback.print_exception(error)
+    say(f"this is a bug in tailback ({type(error).__name__}); please report the lines above")
+    return BUG
+
+
+_TOO_MANY, _TOO_LARGE = os.strerror(errno.EMFILE), os.strerror(errno.EFBIG)
+
+
+def _limit(error: BaseException) -> str | None:
+    """The sentence for a limit of the process that an error, or what led to it, has met."""
+    found: BaseException | None = error
+    for _ in range(20):
+        if found is None:
+            return None
+        code = getattr(found, "errno", None)
+        text = str(found) if code is None and isinstance(found, OSError) else ""  # Arrow's
+        if code in TOO_MANY_FILES or _TOO_MANY in text:
+            allowed = _allowed("RLIMIT_NOFILE")
+            return f"this process may open no more files{allowed}; `ulimit -n` raises that"
+        if code == errno.EFBIG or _TOO_LARGE in text:
+            what = getattr(found, "filename", None) or _about(error)
+            allowed = _allowed("RLIMIT_FSIZE", " octets")
+            return f"{what}: no larger file may be written{allowed}; `ulimit -f` raises that"
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    return None
+
+
+def _about(error: BaseException) -> str:
+    """Subject of a TailbackError: the text before its first colon."""
+    return str(error).partition(": ")[0] if isinstance(error, TailbackError) else "a file"
+
+
+def _allowed(name: str, unit: str = "") -> str:
+    """Limit of the process as text, where the system reports it."""
+    try:
+        import resource
+
+        most = resource.getrlimit(getattr(resource, name))[0]
+    except (ImportError, AttributeError, OSError):
+        return ""
+    return f" (the limit is {most}{unit})"

@@ -1,0 +1,257 @@
+"""CURVE keys of controllers, agents and users: a folder with the own pair and the authorised keys.
+
+    DIR/own.key            both halves of the own pair, readable by its owner alone
+    DIR/own.pub            the public half, to be handed on
+    DIR/authorised/*.pub   public keys that may connect here; all others are refused
+    DIR/known/*.pub        public keys of controllers that one connects to
+
+A key file is TOML: `name`, `public` and, in own.key, `secret`, in Z85 as ZeroMQ has them; the file
+of a key that is let in may have a `role` (run, when it has none). A file with a secret that others
+can read, and keys that others could add to or replace (they own them, or may write to a folder on
+the way there), are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator import ownership
+from orchestrator.errors import BadInput
+
+OWN, PUBLIC, AUTHORISED, KNOWN = "own.key", "own.pub", "authorised", "known"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
+"""32 octets in Z85."""
+
+
+WATCH, RUN, ADMINISTER = "watch", "run", "administer"
+ROLES = (WATCH, RUN, ADMINISTER)
+"""What the holder of a key may do, each with what is before it: ask how things are and fetch; lease
+and run, and end what is its own; end what is another's."""
+
+
+class Caller(str):
+    """Authenticated peer: its public key, with its name and role."""
+
+    name: str
+    role: str
+
+    @classmethod
+    def of(cls, public: str, name: str, role: str) -> Caller:
+        """Caller with this key."""
+        caller = cls(public)
+        caller.name, caller.role = name, role
+        return caller
+
+    def may(self, role: str) -> bool:
+        """Return whether the caller has this role, or a greater one."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+def default_folder() -> Path:
+    """Default folder of keys."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "tailback" / "keys"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Own key pair. `secret` is in no representation of it."""
+
+    name: str
+    public: str
+    _secret: str
+
+    def __repr__(self) -> str:
+        return f"Pair({self.name!r}, {self.public!r})"
+
+    @property
+    def secret(self) -> bytes:
+        """The half that stays here."""
+        return self._secret.encode("ascii")
+
+
+def make(folder: Path, name: str) -> Pair:
+    """Make a pair in `folder`. Raises BadInput when there is one: keys are never overwritten."""
+    import zmq
+
+    _check_name(name)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for part in (AUTHORISED, KNOWN):
+        (folder / part).mkdir(exist_ok=True, mode=0o700)
+    if (folder / OWN).exists():
+        raise BadInput(str(folder / OWN), "exists already; remove it first to make a new pair")
+    public, secret = (half.decode("ascii") for half in zmq.curve_keypair())
+    _write(folder / OWN, _text(name, public, secret), 0o600)
+    _write(folder / PUBLIC, _text(name, public), 0o644)
+    return Pair(name, public, secret)
+
+
+def own(folder: Path) -> Pair:
+    """The pair in `folder`. Raises BadInput: none there, unreadable, or readable by others."""
+    path = folder / OWN
+    if not path.exists():
+        raise BadInput(str(path), "there is no key here; make one with `tailback keys make`")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise BadInput(
+            str(path),
+            f"others can get at this secret key (mode {mode:04o}); `chmod 600 {path}`, and make a "
+            "new one if others may have read it",
+        )
+    _check_parents(path)
+    data = _load(path)
+    secret = data.get("secret", "")
+    if not isinstance(secret, str) or not KEY.fullmatch(secret):
+        raise BadInput(str(path), "secret: 40 characters of Z85 are expected")
+    return Pair(data["name"], data["public"], secret)
+
+
+def authorise(
+    folder: Path,
+    source: str,
+    name: str | None = None,
+    kind: str = AUTHORISED,
+    role: str = RUN,
+) -> str:
+    """Authorise a public key, given by a file or its 40 characters; returns its name."""
+    _check_role("--role", role)
+    if _is_key(source):
+        if name is None:
+            raise BadInput("tailback keys", "a key without a file needs --name NAME")
+        public = source
+    else:
+        data = _load(Path(source))
+        if "secret" in data:
+            text = f"holds a secret key, which stays with its holder; hand on {PUBLIC} beside it"
+            raise BadInput(source, text)
+        public, name = data["public"], name or data["name"]
+    _check_name(name)
+    (folder / kind).mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / kind / f"{name}.pub"
+    if path.exists():
+        there = _load(path)
+        if there["public"] != public:
+            raise BadInput(str(path), "holds another key of that name; revoke it first")
+        if kind == AUTHORISED and there.get("role", RUN) != role:
+            raise BadInput(str(path), f"has the role {there.get('role', RUN)}; revoke it first")
+    else:
+        _write(path, _text(name, public, role=role if kind == AUTHORISED else None), 0o644)
+    return name
+
+
+def revoke(folder: Path, name: str) -> None:
+    """Revoke a name: it can neither connect nor make requests on open connections."""
+    _check_name(name)
+    path = folder / AUTHORISED / f"{name}.pub"
+    if not path.exists():
+        raise BadInput(str(path), "there is no such authorised key")
+    path.unlink()
+
+
+def listed(folder: Path, kind: str = AUTHORISED) -> dict[str, str]:
+    """Public key -> name of the authorised. Raises BadInput when others could add to them."""
+    return {caller: caller.name for caller in callers(folder, kind).values()}
+
+
+def callers(folder: Path, kind: str = AUTHORISED) -> dict[str, Caller]:
+    """Public key -> caller. Raises BadInput when others could add to them."""
+    place = folder / kind
+    if not place.is_dir():
+        return {}
+    _check_parents(place)
+    found = {}
+    for path in sorted(place.glob("*.pub")):
+        _check_own(path)
+        data = _load(path)
+        role = data.get("role", RUN)
+        _check_role(str(path), role)
+        found[data["public"]] = Caller.of(data["public"], data["name"], role)
+    return found
+
+
+def _check_parents(path: Path) -> None:
+    """Raises BadInput when another user could put something else in the place of a file or folder:
+    it, or a folder on the way to it, is another's, or others may write to it."""
+    _check_own(path)
+    for folder in path.resolve().parents:
+        if folder not in _verified:
+            _check_own(folder)
+
+
+_verified: set[Path] = set()
+"""Folders on the way to keys that were looked at before this process entered a user namespace."""
+
+
+def verify(folder: Path) -> None:
+    """Check the folders above one of keys, once and for all: in a user namespace the owners of most
+    of them have no number (`orchestrator.ownership`). Raises BadInput."""
+    _check_parents(folder)
+    _verified.update(folder.resolve().parents)
+
+
+def _check_own(path: Path) -> None:
+    found = path.stat()
+    mode = stat.S_IMODE(found.st_mode)
+    of_system = ownership.is_system(path, found.st_uid)
+    if not of_system and not ownership.is_mine(found.st_uid):
+        raise BadInput(str(path), ownership.stranger(found.st_uid))
+    everybodys = path.is_dir() and mode & stat.S_ISVTX and of_system  # as /tmp is
+    if mode & 0o022 and not everybodys:
+        fix = f"`chmod go-w {path}`"
+        raise BadInput(str(path), f"others can write to it (mode {mode:04o}); {fix}")
+
+
+def _check_role(where: str, role: object) -> None:
+    if role not in ROLES:
+        raise BadInput(where, f"role {str(role)[:70]!r}: one of {', '.join(ROLES)} is expected")
+
+
+def public_key(source: str) -> str:
+    """The public key in a file, or given by its 40 characters."""
+    return source if _is_key(source) else str(_load(Path(source))["public"])
+
+
+def _is_key(source: str) -> bool:
+    """Return whether a text is a key; the path of a file may have 40 such characters, too."""
+    return KEY.fullmatch(source) is not None and not Path(source).is_file()
+
+
+def _load(path: Path) -> dict[str, str]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(str(path), f"not a key file: {error}") from None
+    public, name = data.get("public"), data.get("name")
+    if not isinstance(public, str) or not KEY.fullmatch(public):
+        raise BadInput(str(path), "public: 40 characters of Z85 are expected")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise BadInput(str(path), "name: letters, digits, '.', '_' and '-' are expected")
+    return data
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise BadInput("name", f"{name[:70]!r}: letters, digits, '.', '_' and '-' are expected")
+
+
+def _text(name: str, public: str, secret: str | None = None, role: str | None = None) -> str:
+    fields = {"name": name, "public": public, "secret": secret, "role": role}
+    return "".join(f'{key} = "{value}"\n' for key, value in fields.items() if value)
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """Write a file that never was looser than `mode`, whatever the umask."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    try:
+        os.fchmod(handle, mode)
+        os.write(handle, text.encode("utf-8"))
+    finally:
+        os.close(handle)

@@ -1,0 +1,112 @@
+"""ZAP authenticator: the handler of ZeroMQ's authentication protocol (RFC 27), default deny.
+
+It reads the authorised keys anew at every handshake, so that a key counts, or no longer counts,
+without a restart.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import zmq
+from zmq.utils import z85
+
+from orchestrator.errors import TailbackError
+from orchestrator.testbed import curve_keys
+
+LOOK_S = 0.25
+"""For which keys that were read count: a revoked one is good for no longer than that."""
+ENDPOINT = "inproc://zeromq.zap.01"
+ANSWER_FRAMES = 6
+Denied = Callable[[str, str], None]
+"""Called with the peer's address and why it was turned away."""
+
+
+class AuthorisedKeys:
+    """Currently authorised keys, for requests on open connections."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, curve_keys.Caller] = {}
+        self._read_s = -LOOK_S
+
+    def caller(self, public: str) -> curve_keys.Caller | None:
+        """Holder of a key; None when it is revoked, or the keys cannot be trusted."""
+        if time.monotonic() - self._read_s >= LOOK_S:
+            try:
+                self._known = curve_keys.callers(self._folder)
+            except (TailbackError, OSError):
+                self._known = {}
+            self._read_s = time.monotonic()
+        return self._known.get(public)
+
+
+class ZapAuthenticator:
+    """Answers ZeroMQ's questions about peers, in a thread, for all sockets of a context."""
+
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], folder: Path, on_denied: Denied) -> None:
+        self._folder, self._on_denied = folder, on_denied
+        self._socket = context.socket(zmq.REP)
+        self._socket.linger = 0
+        self._socket.bind(ENDPOINT)
+        self._stop, far = _pair(context)
+        self._closing = False
+        self._thread = threading.Thread(target=self._serve, args=(far,), name="gate", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop: no peer can connect any more."""
+        self._closing = True
+        self._stop.send(b"")
+        self._thread.join()
+        self._stop.close()
+
+    def _serve(self, stop: zmq.Socket[bytes]) -> None:
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(stop, zmq.POLLIN)
+        with suppress(zmq.ContextTerminated):  # its sockets' owner has gone: that ends it too
+            while stop not in dict(poller.poll()):
+                self._socket.send_multipart(self.judge(self._socket.recv_multipart()))
+        self._socket.close()
+        stop.close()
+        if not self._closing:  # no other thread closes it
+            self._stop.close()
+
+    def judge(self, request: list[bytes]) -> list[bytes]:
+        """The answer to one request; the user id of an authorised peer is its public key."""
+        parts = [*request, *[b""] * 8]
+        version, number, _, address, _, mechanism, credential = parts[:7]
+        public, reason = self._look_up(mechanism, credential)
+        if public is None:
+            self._on_denied(address.decode("ascii", "replace"), reason)
+            return [version, number, b"400", reason.encode(), b"", b""]
+        return [version, number, b"200", b"OK", public.encode(), b""]
+
+    def _look_up(self, mechanism: bytes, credential: bytes) -> tuple[str | None, str]:
+        if mechanism != b"CURVE":
+            what = mechanism.decode("ascii", "replace")[:20] or "none"
+            return None, f"it wants the mechanism {what}, only CURVE is let in"
+        public = z85.encode(credential).decode("ascii") if len(credential) == 32 else ""
+        try:
+            known = curve_keys.listed(self._folder)
+        except (TailbackError, OSError) as error:
+            return None, f"the authorised keys are not to be trusted: {error}"
+        if public in known:
+            return public, ""
+        return None, f"its key {public} is not among the authorised ones"
+
+
+def _pair(
+    context: zmq.Context[zmq.Socket[bytes]],
+) -> tuple[zmq.Socket[bytes], zmq.Socket[bytes]]:
+    near, far = context.socket(zmq.PAIR), context.socket(zmq.PAIR)
+    near.linger = far.linger = 0
+    endpoint = f"inproc://gate-{id(near):x}"
+    near.bind(endpoint)
+    far.connect(endpoint)
+    return near, far

@@ -1,0 +1,84 @@
+"""Credit-based link flow control: a sender never exceeds the free buffer of its neighbour.
+
+The buffer of an input grants octets, counted from the beginning of the run: all that came, and what
+there is room for beside, less one longest frame, by which a neighbour may go beyond. The neighbour
+holds a lane that has sent as many, and sends nothing before the first grant. So nothing is lost,
+however long the cable, and no room is kept for what is on its way (as InfiniBand's credit limit,
+in octets; docs/settled/algorithms.md#link-credits).
+
+A lost grant is made good by the next: each is cumulative, and it is repeated after `refresh`.
+Data that a wire loses takes its credit along.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, pause
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import GRANT, record
+from orchestrator.plan.algorithm_params import Duration, Params, Size
+
+
+class LinkCredits(Params):
+    """Parameters of a link's credits."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"link-credits": {}}
+
+    frame: Size = Field(1_522, ge=64, le=10_000, description="longest frame; room reserved for it")
+    step: Size = Field(3_044, ge=1, le=10**9, description="new room that triggers a grant")
+    refresh: Duration = Field(
+        10**8, ge=10**6, le=10**12, description="interval at which a grant is repeated"
+    )
+
+    def least_buffer(self) -> int:
+        """Smallest buffer whose new free space triggers a grant after all credit is used."""
+        return self.frame + self.step
+
+
+STATE = record("granted")
+
+
+@compiled
+def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
+    """Cumulative octets that the neighbour may send, if at least `step` octets are new."""
+    room = queue.bytes_came + queue.capacity - queue.bytes - params.frame
+    if room < state.granted + params.step:
+        return 0
+    state.granted = room
+    message.kind = GRANT
+    message.sequence = room
+    return 1
+
+
+def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame was enqueued, or dropped before this one: update the grant."""
+    return grant(state, params, queue, message)
+
+
+def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame went out."""
+    return grant(state, params, queue, message)
+
+
+def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """Send a grant: at the start, and each time `refresh` has passed."""
+    queue.pause_timer = now + params.refresh
+    grant(state, params, queue, message)
+    message.kind = GRANT
+    message.sequence = state.granted
+    return 1
+
+
+LINK_CREDITS: Algorithm = pause(
+    "link-credits",
+    "credits of a link, in octets of the buffer behind it",
+    LinkCredits,
+    STATE,
+    enqueue=on_enqueue,
+    dequeue=on_dequeue,
+    timer=on_refresh,
+    grants=True,
+)

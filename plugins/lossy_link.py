@@ -1,0 +1,53 @@
+"""Lossy delay line: drops frames at random, all of them, or CNMs or data alone.
+
+Not in the papers: the loss of congestion notification messages is one of our own experiments
+(docs/settled/experiments.md#beyond-the-papers).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, delay_line
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.records import CNM, DATA, record
+from orchestrator.plan.algorithm_params import Params, Ratio, RatioLimit
+
+LOST = -1
+ALL, ONLY_CNM, ONLY_DATA = range(3)
+
+
+class Lossy(Params):
+    """Parameters of the lossy line."""
+
+    share: Annotated[Ratio, RatioLimit(10**9)] = Field(
+        Fraction(1, 10), ge=0, le=1, description="share of the frames that is lost"
+    )
+    frames: Literal["all", "cnm", "data"] = Field("all", description="kinds that are lost")
+
+    def most_added(self) -> int:
+        """Nothing."""
+        return 0
+
+
+STATE = record("lfsr")
+
+
+def delay(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
+    """The link's delay, or that the frame is lost."""
+    if params.frames == ONLY_CNM and frame.kind != CNM:
+        return port.delay
+    if params.frames == ONLY_DATA and frame.kind != DATA:
+        return port.delay
+    state.lfsr = lfsr_next(state.lfsr)
+    if state.lfsr * params.share_den < params.share_num << 32:
+        return LOST
+    return port.delay
+
+
+LOSSY: Algorithm = delay_line(
+    "lossy-delay", "the link's delay; some frames are lost", Lossy, STATE, delay=delay
+)

@@ -1,0 +1,41 @@
+"""Packet trimming: data frames above a queue threshold are cut to their headers.
+
+A header passes every queue, so that the destination knows at once what is missing, and from whom
+(packet trimming as in NDP, Handley et al., SIGCOMM 2017; EQDS; Ultra Ethernet).
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.engine.node.buffer import TRIM
+from orchestrator.engine.records import record
+from orchestrator.plan.algorithm_params import Params, Size
+
+
+class Trim(Params):
+    """Parameters of the congestion point."""
+
+    above: Size = Field(
+        12_000, ge=0, description="queue threshold in octets, with the arriving frame"
+    )
+
+    def operating_queue(self, rate: int) -> int:
+        """The parameter `above`."""
+        return self.above
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A data frame comes."""
+    return TRIM if queue.bytes + frame.length > params.above else 0
+
+
+TRIMMING: Algorithm = congestion_point(
+    "trim",
+    "cuts data frames to their headers above a threshold",
+    Trim,
+    record("unused"),
+    arrival=on_arrival,
+    trims=True,
+)

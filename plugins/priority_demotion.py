@@ -1,0 +1,42 @@
+"""Priority demotion: data frames above a queue threshold continue in another priority.
+
+They have the other priority from here on, also in the VLAN tag, so that every port behind this one
+has them in that lane too. Frames of a flow in two priorities may overtake each other.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.engine.node.buffer import LANE
+from orchestrator.engine.records import record
+from orchestrator.plan.algorithm_params import Params, Size
+
+
+class PriorityDemotion(Params):
+    """Parameters of the congestion point."""
+
+    above: Size = Field(
+        30_000, ge=0, description="queue threshold in octets, with the arriving frame"
+    )
+    to: int = Field(1, ge=0, le=7, description="priority of frames above the threshold")
+
+    def goes_on_in(self) -> tuple[int, ...]:
+        """Priorities that frames can be moved to: the parameter `to`."""
+        return (self.to,)
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A data frame comes."""
+    return LANE + params.to if queue.bytes + frame.length > params.above else 0
+
+
+ASIDE: Algorithm = congestion_point(
+    "aside",
+    "has data frames go on in another lane above a threshold",
+    PriorityDemotion,
+    record("unused"),
+    arrival=on_arrival,
+    changes_lane=True,
+)

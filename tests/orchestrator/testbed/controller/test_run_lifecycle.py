@@ -1,0 +1,90 @@
+"""While a run is deployed it is told what the machines do that are waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+from orchestrator.targets.software.worker_stages import BUILDING, COMPILING, READY
+from orchestrator.testbed.agent.agent_messages import HeartbeatReply
+from orchestrator.testbed.controller.distributed_job import DistributedJob
+from orchestrator.testbed.controller.controller_messages import Submit
+from orchestrator.testbed.controller.distributed_run import DistributedRun
+from orchestrator.testbed.controller.run_lifecycle import wait_reason
+from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.curve_keys import make
+from tests.orchestrator.worlds import line_of_three
+
+WITHIN_S = 60.0
+BED = Testbed(name="lab")
+LOADING = ": first run of this version, some 13 seconds"
+
+
+def pulse(stage: str) -> HeartbeatReply:
+    state = stage if stage == READY else "deploying"
+    words: dict[str, Any] = {"received_ns": 0, "answered_ns": 0, "boot": "b", "leases": 1}
+    return HeartbeatReply(**words, state=state, stage=stage)
+
+
+class Machine:
+    """A machine by its last heartbeat."""
+
+    def __init__(self, stage: str) -> None:
+        self.pulse: HeartbeatReply | None = pulse(stage) if stage else None
+
+
+def test_machines_are_named_by_what_they_do():
+    stages = {"a": COMPILING, "b": BUILDING, "c": COMPILING, "d": COMPILING}
+    pulses = {name: pulse(stage) for name, stage in stages.items()}
+    assert (
+        wait_reason(pulses, ["a", "b", "c", "d"])
+        == f"compiling or loading on a, c and d{LOADING}; building on b"
+    )
+    assert wait_reason(pulses, ["b"]) == "building on b"
+    assert wait_reason(pulses | {"e": None, "f": pulse("\x1b[2J" * 900)}, ["e", "f"]) == ""
+
+
+@pytest.fixture
+def job(tmp_path) -> tuple[DistributedJob, DistributedRun]:
+    make(tmp_path, "controller")
+    plan = Plan(**line_of_three()).check(Registry.load())
+    machines: Any = {"left": Machine(BUILDING), "right": Machine("")}
+    run = DistributedRun("0" * 16, plan, BED, machines)
+    run.leases = {"left": "l", "right": "r"}
+    asked = Submit(run="0" * 16, plan=plan.plan.to_toml())
+    job = DistributedJob(asked, BED, machines, tmp_path, lambda line: None)
+    job.run = run
+    run.on_stage = lambda: job._news(run)
+    return job, run
+
+
+def test_a_cold_compile_is_seen_by_whoever_follows(job: tuple[DistributedJob, DistributedRun]):
+    followed, run = job
+    peers: Any = run.peers
+
+    async def whole() -> None:
+        run._say("deploying")
+        waiting = asyncio.create_task(run._until(READY, WITHIN_S))
+        for left, right, done, detail in (
+            (BUILDING, "", 0.0, "building on left"),
+            (COMPILING, BUILDING, 0.0, f"compiling or loading on left{LOADING}; building on right"),
+            (COMPILING, COMPILING, 0.0, f"compiling or loading on left and right{LOADING}"),
+            (READY, COMPILING, 0.5, f"compiling or loading on right{LOADING}"),
+        ):
+            for name, stage in (("left", left), ("right", right)):
+                peers[name].pulse = pulse(stage) if stage else None
+            end = time.monotonic() + WITHIN_S
+            while (told := followed.progress(0)).detail != detail:
+                assert time.monotonic() < end, told
+                await asyncio.sleep(0.01)
+            assert (told.stage, told.done) == ("deploying", done)
+        peers["right"].pulse = pulse(READY)
+        await asyncio.wait_for(waiting, WITHIN_S)
+
+    asyncio.run(whole())
+    assert followed.lines.count("deploying") == 1, "a stage is a line once, however it goes"

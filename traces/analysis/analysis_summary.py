@@ -1,0 +1,158 @@
+"""Summary of a pass: converts its tables to `traces.analysis.analysis_result`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from traces.analysis.hops_and_cascades import causes, latencies
+from traces.analysis.collector import CapturePass
+from traces.analysis.control_summary import congestion_points, pauses_seen, probes_seen, stamps_seen
+from traces.analysis.flow_labels import flow_seen, mac_text, point_names
+from traces.analysis.analysis_result import Analysis, CaptureSeen, InterfaceSeen, NeighbourSeen
+from traces.analysis.flow_records import OVERFLOW, POINT
+from traces.capture import NO_TIME
+from traces.dissect import KINDS, Kind
+
+NS = 10**9
+ALWAYS = (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.OTHER)
+"""Kinds whose count is reported even when it is 0."""
+
+
+def jain(amounts: list[int]) -> float | None:
+    """Jain's index of fairness; None for fewer than two, of which it says nothing."""
+    squares = sum(amount * amount for amount in amounts)
+    return sum(amounts) ** 2 / (len(amounts) * squares) if squares and len(amounts) > 1 else None
+
+
+@dataclass(frozen=True)
+class PointRows:
+    """Rows that belong to one point: of flows, congestion points, links that pause, probes,
+    stations, ports that stamp."""
+
+    flows: list[int] = field(default_factory=list)
+    congestion_points: list[int] = field(default_factory=list)
+    links: list[int] = field(default_factory=list)
+    probes: list[int] = field(default_factory=list)
+    stations: list[int] = field(default_factory=list)
+    stamping: list[int] = field(default_factory=list)
+
+
+def rows_by_point(collected: CapturePass) -> dict[int, PointRows]:
+    """Rows of each point; looked up once, because there may be many points."""
+    found: dict[int, PointRows] = defaultdict(PointRows)
+    table = collected.flows.flows[: len(collected.flows)]
+    for row in np.flatnonzero(table["frames"]).tolist():
+        if row != OVERFLOW:
+            found[int(table["point"][row])].flows.append(row)
+    for index, one in enumerate(collected.messages.points):
+        found[one.point].congestion_points.append(index)
+    for index, link in enumerate(collected.pausing.links):
+        found[link.point].links.append(index)
+    for index, probed in enumerate(collected.probes.probed):
+        found[probed.point].probes.append(index)
+    for index, station in enumerate(collected.neighbours.stations):
+        found[station.point].stations.append(index)
+    for index, stamping in enumerate(collected.stamped.ports):
+        found[stamping.point].stamping.append(index)
+    return found
+
+
+def interface_seen(
+    collected: CapturePass, point: int, where: tuple[int, int], name: str, here: PointRows
+) -> InterfaceSeen:
+    """One point; `where` are its file and interface."""
+    file, interface = where
+    block = collected.streams[file].interfaces[interface]
+    points = collected.flows.points
+    state = points[point] if point < len(points) else np.zeros(1, POINT)[0]
+    seconds = (int(state["last_ns"]) - int(state["first_ns"])) / NS
+    seen = [flow_seen(collected, row) for row in here.flows]
+    own = sorted(
+        (one for one in seen if one.flow is not None), key=lambda one: (one.source, one.flow)
+    )
+    others = sorted((one for one in seen if one.flow is None), key=lambda one: -one.octets)
+    stops = congestion_points(collected, here.congestion_points)
+    links = pauses_seen(collected, here.links, seconds)
+    plain = [one for one in links if one.priority is None]
+    feedback: dict[int, int] = {}
+    for one in stops:
+        for level, count in one.feedback.items():
+            feedback[level] = feedback.get(level, 0) + count
+    octets = int(state["octets"])
+    return InterfaceSeen(
+        name=name,
+        file=collected.streams[file].path,
+        linktype=block.linktype,
+        seconds=seconds,
+        frames={
+            KINDS[kind]: int(state["frames"][kind])
+            for kind in Kind
+            if kind in ALWAYS or state["frames"][kind]
+        },
+        octets=octets,
+        rate_bps=collected.rate(file, interface),
+        throughput_bps=octets * 8 / seconds if seconds else None,
+        capture_drops=block.dropped,
+        feedback=dict(sorted(feedback.items())),
+        pauses=sum(one.frames - one.resumes for one in plain),
+        resumes=sum(one.resumes for one in plain),
+        flows=own,
+        conversations=others,
+        ce=int(state["ce"]),
+        jain=jain([one.octets for one in own or others if one.source or one.from_address]),
+        congestion_points=stops,
+        links=links,
+        probes=probes_seen(collected, here.probes),
+        neighbours=[
+            NeighbourSeen(mac_text(one.source), one.frames, one.changes, one.says)
+            for one in (collected.neighbours.stations[index] for index in here.stations)
+        ],
+        stamps=stamps_seen(collected, here.stamping),
+    )
+
+
+def summarise(collected: CapturePass) -> tuple[Analysis, np.ndarray]:
+    """The analysis, and the pause spells (SPELL[n])."""
+    names = point_names(collected)
+    points = collected.flows.points
+    ends = {
+        point: int(points["last_ns"][point]) if point < len(points) else NO_TIME
+        for point in range(len(names))
+    }
+    spells = collected.pausing.finish(ends)
+    here = rows_by_point(collected)
+    interfaces = [
+        interface_seen(collected, point, where, names[point], here[point])
+        for where, point in collected.points.items()
+    ]
+    steps, note = causes(collected, spells, names)
+    captures = [
+        CaptureSeen(
+            file=stream.path,
+            format=stream.format,
+            frames=stream.frames,
+            damage=None if stream.damage is None else str(stream.damage),
+        )
+        for stream in collected.streams
+    ]
+    analysis = Analysis(
+        file=captures[0].file,
+        interfaces=interfaces,
+        captures=captures,
+        latency=latencies(collected, names),
+        cascades=steps,
+        cascades_note=note,
+        more_flows=int(collected.flows.flows["frames"][OVERFLOW]),
+        more_messages=collected.messages.others,
+        more_pauses=collected.pausing.others,
+        more_probes=collected.probes.others,
+        more_lldp=collected.neighbours.others,
+        more_stamps=collected.stamped.others,
+        undrawn_messages=collected.messages.undrawn,
+        undrawn_spells=int(collected.pausing.states["spells"].sum()) - len(spells),
+        undrawn_probes=collected.probes.undrawn,
+    )
+    return analysis, spells

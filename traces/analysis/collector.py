@@ -1,0 +1,166 @@
+"""One pass over one or several captures, in bounded memory; `summary` reads its results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from traces.analysis.dcbx import Neighbours
+from traces.analysis.flow_table import FlowTable
+from traces.analysis.latency_matching import Matcher
+from traces.analysis.cnm_statistics import CongestionMessages
+from traces.analysis.pause_spells import PauseTracker
+from traces.analysis.probe_statistics import ProbeStatistics
+from traces.analysis.stamp_statistics import StampStatistics
+from traces.analysis.control_batch import ControlBatch, ENOUGH
+from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
+from traces.capture.read_ahead import batches_of, BUFFERS, uses_single_core
+from traces.capture.pcap_records import PcapRecords
+from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, messages, pauses, probes
+
+MS = 10**6
+STORM_NS = 10 * MS
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of an analysis that captures do not contain."""
+
+    rate_bps: int | None = None
+    """Of all links. None: what each interface block says, if it does; else pause times stay
+    unknown."""
+    storm_ns: int = STORM_NS
+    """A pause that lasts at least this long without a break is a storm."""
+    cores: int | None = None
+    """At most so many are used, of those there are when None is said. What is found is the same."""
+
+
+class CapturePass:
+    """Tables of a pass after the last frame. Points are numbered file by file."""
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]], settings: Settings) -> None:
+        self.settings = settings
+        self.flows = FlowTable()
+        self.matcher = Matcher()
+        self.messages = CongestionMessages()
+        self.pausing = PauseTracker(settings.storm_ns)
+        self.probes = ProbeStatistics()
+        self.neighbours = Neighbours()
+        self.stamped = StampStatistics()
+        self.streams: list[CaptureStream] = []
+        self.points: dict[tuple[int, int], int] = {}
+        """(file, interface) to point."""
+        self._linktypes = np.zeros(0, np.int64)
+        """By point."""
+        self._cnms, self._pauses = ControlBatch(CNM_RECORD), ControlBatch(PAUSE_RECORD)
+        self._probes = ControlBatch(PROBE_RECORD)
+        self._counted = False
+        """True if the frames of a batch are accounted for when it arrives."""
+        self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
+        try:
+            for path in paths:
+                self.streams.append(open_capture(path, BUFFERS if len(paths) == 1 else 1))
+            self._run()
+        finally:
+            for stream in self.streams:
+                stream.close()
+
+    def _run(self) -> None:
+        alone = len(self.streams) == 1  # a thread for each of several would wait for the others
+        with contextlib.ExitStack() as open_feeds:
+            feeds = {
+                index: open_feeds.enter_context(
+                    contextlib.closing(self._batches(stream) if alone else stream.batches())
+                )
+                for index, stream in enumerate(self.streams)
+            }
+            self._process_batches(feeds)
+        self._flush_control_frames()
+
+    def _batches(self, stream: CaptureStream) -> Generator[Batch, None, None]:
+        """Batches of the only file. On one core the frames of pcap are accounted for where their
+        records are found."""
+        if uses_single_core(stream, self.settings.cores) and stream.accepts_scanner:
+            self._counted = True
+            return stream.batches(self._find)
+        return batches_of(stream, self.settings.cores)
+
+    def _find(self, records: PcapRecords) -> int:
+        self._number(0, 1)
+        return self.flows.find(records, self._linktypes, self.stamped.places)
+
+    def _process_batches(self, feeds: dict[int, Generator[Batch, None, None]]) -> None:
+        """Take all batches; `feeds` by file."""
+        reached = dict.fromkeys(feeds, NO_TIME)
+        self.flows.several = len(feeds) > 1
+        while feeds:
+            # the file that is furthest behind, so that sightings of a frame come close together
+            index = min(feeds, key=lambda one: reached[one])
+            batch = next(feeds[index], None)
+            if batch is None:
+                self._number(index, len(self.streams[index].interfaces))
+                del feeds[index], reached[index]
+            else:
+                self._process_batch(index, batch)
+                if len(feeds) > 1 or self.flows.several:
+                    reached[index] = max(reached[index], int(batch.time_ns.max()))
+            if self.flows.several:
+                until = min(reached.values(), default=2**63 - 1)
+                self.matcher.flush(until, self.flows.keys, len(self.flows))
+
+    def _number(self, index: int, now: int) -> np.ndarray:
+        """The points of a file's first `now` interfaces, int64[now]."""
+        numbers = self._numbers[index]
+        known = len(numbers)
+        if known < now:
+            more = np.arange(len(self.points), len(self.points) + now - known)
+            for interface, point in zip(range(known, now), more.tolist(), strict=True):
+                self.points[index, interface] = point
+            types = [one.linktype for one in self.streams[index].interfaces[known:now]]
+            self._linktypes = np.concatenate([self._linktypes, types])
+            self._numbers[index] = np.concatenate([numbers, more])
+        return self._numbers[index]
+
+    def _process_batch(self, index: int, batch: Batch) -> None:
+        numbers = self._number(index, batch.described)
+        if len(self.points) > 1:
+            self.flows.several = True
+            batch.interface = numbers[batch.interface]  # from here on, points
+        if not self._counted:
+            self.matcher.add(self.flows.add(batch, self._linktypes, self.stamped.places))
+        if len(self.flows.lldps):
+            self.neighbours.add(batch, self.flows.lldps)
+        if len(self.flows.rooms):
+            self.stamped.add(batch, self.flows.rooms)
+        headers, cnms, stops = self.flows.headers, self.flows.cnms, self.flows.pauses
+        if len(cnms[0]):
+            self._cnms.add(messages(batch, headers, cnms))
+        if len(stops[0]):
+            found = pauses(batch, headers, stops)
+            self._pauses.add(found[found["time_ns"] != NO_TIME])
+        if len(self.flows.probes[0]):
+            self._probes.add(probes(batch, headers, self.flows.probes))
+        if max(self._cnms.count, self._pauses.count, self._probes.count) > ENOUGH:
+            self._flush_control_frames()
+
+    def _flush_control_frames(self) -> None:
+        """Handle the control frames that wait."""
+        if self._cnms.count:
+            self.messages.add(self._cnms.take())
+        if self._pauses.count:
+            self.pausing.add(self._pauses.take(), self.rates())
+        if self._probes.count:
+            self.probes.add(self._probes.take())
+
+    def rate(self, file: int, interface: int) -> int | None:
+        """Rate of an interface's link in bit/s, where it is known."""
+        return self.settings.rate_bps or self.streams[file].interfaces[interface].speed_bps
+
+    def rates(self) -> dict[int, int]:
+        """Rate of each point's link in bit/s, where it is known."""
+        found = {point: self.rate(*where) for where, point in self.points.items()}
+        return {point: rate for point, rate in found.items() if rate}

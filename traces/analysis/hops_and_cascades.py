@@ -1,0 +1,90 @@
+"""Hop latencies and pause cascades between the capture points of a pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traces.analysis import pause_cascade
+from traces.analysis.collector import CapturePass
+from traces.analysis.flow_labels import flow_seen
+from traces.analysis.analysis_result import Cause, HopSeen
+from traces.analysis.latency_matching import largest
+
+NS = 10**9
+
+
+def latencies(collected: CapturePass, names: list[str]) -> list[HopSeen]:
+    """Latencies of every flow that was seen at two points."""
+    matcher, flows = collected.matcher, collected.flows
+    edges = largest()
+    found = []
+    for row in np.flatnonzero(matcher.hops["frames"]).tolist():
+        hop, one = matcher.hops[row], flow_seen(collected, row)
+        figures = {
+            "min": int(hop["low_ns"]) / NS,
+            "mean": int(hop["sum_ns"]) / int(hop["frames"]) / NS,
+            "max": int(hop["high_ns"]) / NS,
+        }
+        if row < len(matcher.histogram):
+            passed = np.cumsum(matcher.histogram[row])
+            for label, share in (("p50", 0.5), ("p99", 0.99)):
+                place = int(np.searchsorted(passed, np.ceil(share * passed[-1])))
+                # as result.json: what so many frames do not exceed, never too favourable
+                figures[label] = min(int(edges[place]), int(hop["high_ns"])) / NS
+        found.append(
+            HopSeen(
+                before=names[int(flows.flows["point"][hop["before"]])],
+                after=names[int(flows.flows["point"][row])],
+                source=one.source,
+                flow=one.flow,
+                frames=int(hop["frames"]),
+                latency_s=figures,
+                other_paths=int(hop["other_paths"]),
+            )
+        )
+    return found
+
+
+def capture_points_of(collected: CapturePass, names: list[str]) -> list[pause_cascade.CapturePoint | None]:
+    """Capture points at which each link's pauses were seen."""
+    return [
+        None if link.point < 0 else pause_cascade.capture_point_of(names[link.point], link.direction)
+        for link in collected.pausing.links
+    ]
+
+
+def causes(
+    collected: CapturePass, spells: np.ndarray, names: list[str]
+) -> tuple[list[Cause], str | None]:
+    """The cascades, and the reason where they are unknown."""
+    links = collected.pausing.links
+    if not links:
+        return [], None
+    places = capture_points_of(collected, names)
+    if not any(collected.pausing.has_link_rate(index) for index in range(len(links))):
+        return (
+            [],
+            "the links' rate is not known (give it with --rate), so neither are the pauses' ends",
+        )
+    if None in places:
+        note = "some interfaces are not called node.port or do not state the direction of frames"
+    else:
+        note = None
+    if not len(spells):  # frames that resume neighbours that were not paused
+        return [], note
+    start = int(spells["begin_ns"].min())
+    found = []
+    for cause, effect in pause_cascade.cascade_steps(spells, places):
+        place = places[int(spells["link"][effect])]
+        found.append(
+            Cause(
+                node="" if place is None else place.node,
+                cause_link=int(spells["link"][cause]),
+                cause_begin_s=(int(spells["begin_ns"][cause]) - start) / NS,
+                effect_link=int(spells["link"][effect]),
+                effect_begin_s=(int(spells["begin_ns"][effect]) - start) / NS,
+                cause=cause,
+                effect=effect,
+            )
+        )
+    return found, note

@@ -1,0 +1,297 @@
+"""Compiled header parser of whole batches.
+
+Layers: Ethernet II, any number of VLAN tags (802.1Q, 802.1ad, 0x9100), CN-TAG (802.1Qau), IPv4
+(RFC 791), IPv6 with extension headers (RFC 8200), UDP, TCP, RoCE (InfiniBand base transport
+header over UDP 4791 or EtherType 0x8915), MAC control, CNM, FECN's probes. A field is taken when
+all of its octets were captured and lie within the packet that the IP header announces.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.engine.frames import frame_layout
+from orchestrator.engine.frames.address_index import index_of_mac, UNKNOWN
+from orchestrator.engine.frames.core_frame_types import BACK, FORWARD
+from orchestrator.engine.frames.unaligned import big16, big32, big64
+from orchestrator.engine.jit import compiled, inlined
+from traces.capture import Batch, Interface
+from traces.dissect.header_record import ABSENT, HEADERS, Kind
+
+ETHERNET = 1
+"""The only link type that is dissected."""
+VLAN, PROVIDER_VLAN, OLD_QINQ = 0x8100, 0x88A8, 0x9100
+CN_TAG, CNM_TYPE, MAC_CONTROL, LLDP_TYPE = 0x22E9, frame_layout.CNM_TYPE, frame_layout.MAC_CONTROL_TYPE, 0x88CC
+IPV4, IPV6, ROCE_V1 = 0x0800, 0x86DD, 0x8915
+TCP, UDP = 6, 17
+HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS = 0, 43, 44, 51, 60
+MOST_EXTENSIONS = 16
+ROCE_PORT = 4791
+CNP_OPCODE = 0x81
+PAUSE_OPCODE, PFC_OPCODE = frame_layout.PAUSE_OPCODE, 0x0101
+BTH, GRH = 12, 40
+CNM_PDU = 24
+PAUSE_FIELDS, PFC_FIELDS = 4, 20
+GRANT_FIELDS = frame_layout.GRANT_HEADER - frame_layout.PAUSE_OPCODE_AT
+MAC = (1 << 48) - 1
+NATIVE_HEADER = frame_layout.DATA_HEADER - frame_layout.PAYLOAD
+NATIVE_ACK = frame_layout.ACK_HEADER - frame_layout.ACK_SAYS
+NATIVE_SACK = frame_layout.SACK_HEADER - frame_layout.ACK_SAYS
+NATIVE_CREDIT = frame_layout.CREDIT_HEADER - frame_layout.ACK_SAYS
+NATIVE_TRIMMED = frame_layout.TRIMMED_HEADER - frame_layout.PAYLOAD
+CREDIT_MESSAGE, REQUEST_MESSAGE = 1, 2
+"""Message types in place of a version behind `CREDIT_PORT`."""
+PROBE_PDU = frame_layout.PROBE_HEADER - frame_layout.PROBE_KIND
+DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO, ACK = range(Kind.ACK + 1)
+SACK, TRIMMED, CREDIT, REQUEST, GRANT = range(Kind.SACK, len(Kind))
+
+
+@inlined
+def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
+    """The base transport header of RoCE at `at`."""
+    if at + BTH > end:
+        return
+    opcode = np.int64(octets[at])
+    row["opcode"] = opcode
+    row["notice"] = np.int64(octets[at + 4]) >> 6
+    row["qp"] = big32(octets, at + 4) & 0xFFFFFF
+    row["psn"] = big32(octets, at + 8) & 0xFFFFFF
+    row["kind"] = CNP if opcode == CNP_OPCODE else ROCE
+
+
+@inlined
+def native_payload_kind(octets, at, end, port):  # type: ignore[no-untyped-def]
+    """Kind of tailback's own payload behind a UDP header that ends at `at`."""
+    if port == frame_layout.UDP_PORT and at + NATIVE_HEADER <= end:
+        word = big32(octets, at)
+        if word == frame_layout.MAGIC_WORD:
+            return DATA
+        if word == frame_layout.TRIMMED_WORD and at + NATIVE_TRIMMED <= end:
+            return TRIMMED
+    elif port == frame_layout.ACK_PORT and at + NATIVE_ACK <= end:
+        version = octets[at] >> 4
+        if version == frame_layout.ACK_VERSION:
+            return ACK
+        if version == frame_layout.SACK_VERSION and at + NATIVE_SACK <= end:
+            return SACK
+    elif port == frame_layout.CREDIT_PORT and at + NATIVE_CREDIT <= end:
+        said = octets[at] >> 4
+        if said == CREDIT_MESSAGE:
+            return CREDIT
+        if said == REQUEST_MESSAGE:
+            return REQUEST
+    return OTHER
+
+
+@inlined
+def ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
+    """UDP or TCP at `at`, and what is known to be in UDP.
+
+    Nothing is looked for behind the end that UDP's length announces (RFC 768).
+    """
+    if at + 4 > end or (protocol != UDP and protocol != TCP):
+        return
+    row["source_port"] = big16(octets, at)
+    port = big16(octets, at + 2)
+    row["destination_port"] = port
+    if protocol == TCP or at + 8 > end:
+        return
+    length = big16(octets, at + 4)
+    if length or row["version"] == 4:  # 0 over IPv6 is a jumbogram (RFC 2675)
+        end = min(end, at + length)
+    if port == ROCE_PORT:
+        transport(octets, at + 8, end, row)
+    else:
+        row["kind"] = native_payload_kind(octets, at + 8, end, port)
+
+
+@inlined
+def ipv4(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
+    """IPv4 at `at` of a frame that begins at `begin`."""
+    if at + 20 > end or octets[at] >> 4 != 4:
+        return
+    header = (np.int64(octets[at]) & 15) * 4
+    if header < 20:
+        return
+    row["version"] = 4
+    row["ecn"] = np.int64(octets[at + 1]) & 3
+    total = big16(octets, at + 2)
+    if total == 0:  # left to the card by segmentation offload: the rest of the frame
+        total = end - at
+    if total < header:
+        return
+    end = min(end, at + total)
+    protocol = np.int64(octets[at + 9])
+    row["protocol"] = protocol
+    row["from_high"], row["from_low"] = 0, big32(octets, at + 12)
+    row["to_high"], row["to_low"] = 0, big32(octets, at + 16)
+    row["place"] = at + header - begin
+    if big16(octets, at + 6) & 0x1FFF == 0:  # not a later fragment
+        ports(octets, at + header, end, protocol, row)
+
+
+@inlined
+def ipv6(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
+    """IPv6 at `at` of a frame that begins at `begin`."""
+    if at + 40 > end or octets[at] >> 4 != 6:
+        return
+    row["version"] = 6
+    row["ecn"] = (big16(octets, at) >> 4) & 3
+    row["from_high"], row["from_low"] = big64(octets, at + 8), big64(octets, at + 16)
+    row["to_high"], row["to_low"] = big64(octets, at + 24), big64(octets, at + 32)
+    protocol = np.int64(octets[at + 6])
+    end = min(end, at + 40 + big16(octets, at + 4))
+    at += 40
+    first = True
+    for _ in range(MOST_EXTENSIONS):
+        if protocol not in (HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS):
+            break
+        if at + 8 > end:
+            break
+        size = (octets[at + 1] + np.int64(1)) * 8
+        if protocol == FRAGMENT:
+            size = np.int64(8)
+            first = first and big16(octets, at + 2) >> 3 == 0
+        elif protocol == AUTHENTICATION:
+            size = (octets[at + 1] + np.int64(2)) * 4
+        protocol = np.int64(octets[at + 0])
+        at += size
+        if not first:  # a later fragment holds no further headers
+            break
+    row["protocol"] = protocol
+    row["place"] = at - begin
+    if first:
+        ports(octets, at, end, protocol, row)
+
+
+@inlined
+def control(octets, at, end, row):  # type: ignore[no-untyped-def]
+    """MAC control (802.3 annex 31) at `at`: PAUSE, PFC (802.1Qbb), grants of a link's credits."""
+    if at + 2 > end:
+        return
+    opcode = big16(octets, at)
+    row["opcode"] = opcode
+    if opcode == PAUSE_OPCODE and at + PAUSE_FIELDS <= end:
+        row["kind"] = PAUSE
+    elif opcode == PFC_OPCODE and at + PFC_FIELDS <= end:
+        row["kind"] = PFC
+    elif (
+        opcode == frame_layout.GRANT_OPCODE
+        and at + GRANT_FIELDS <= end
+        and big32(octets, at + 2) == frame_layout.GRANT_WORD
+    ):
+        row["kind"] = GRANT
+
+
+@inlined
+def probe(octets, at, end, row):  # type: ignore[no-untyped-def]
+    """A probe or an echo at `at`, between tailback's addresses: the EtherType is not reserved."""
+    if at + PROBE_PDU > end:
+        return
+    strange = index_of_mac(row["source"]) == UNKNOWN or index_of_mac(row["destination"]) == UNKNOWN
+    way = big16(octets, at) - (frame_layout.PROBE_VERSION << 8)
+    if not strange and way in (FORWARD, BACK):
+        row["kind"] = PROBE if way == FORWARD else ECHO
+
+
+@compiled
+def frame_headers(octets, begin, size, row, words, blank):  # type: ignore[no-untyped-def]
+    """Fill `row`, a HEADERS, from an Ethernet frame of `size` octets that begins at `begin`.
+
+    `words` is the same memory as int64[m] and `blank` int64[m] a row without any field.
+    """
+    for word in range(blank.size):
+        words[word] = blank[word]
+    end = begin + size
+    if begin + 14 > end:
+        return
+    # two words of 8 octets cost less than two of 6
+    row["destination"] = (big64(octets, begin) >> 16) & MAC
+    row["source"] = big64(octets, begin + 4) & MAC
+    kind = big16(octets, begin + 12)
+    at = begin + 14
+    tags = 0
+    while kind in (VLAN, PROVIDER_VLAN, OLD_QINQ) and at + 2 <= end:
+        if tags == 0:
+            row["vlan"] = big16(octets, at) & 0xFFF
+            row["priority"] = octets[at] >> 5
+        tags = min(tags + 1, 127)
+        if at + 4 > end:
+            break
+        kind = big16(octets, at + 2)
+        at += 4
+    row["tags"] = tags
+    if kind == CN_TAG and at + 4 <= end:
+        row["rpid"] = big16(octets, at)
+        kind = big16(octets, at + 2)
+        at += 4
+    row["ethertype"] = kind
+    row["place"] = at - begin
+    if kind == IPV4:
+        ipv4(octets, begin, at, end, row)
+    elif kind == IPV6:
+        ipv6(octets, begin, at, end, row)
+    elif kind == MAC_CONTROL:
+        control(octets, at, end, row)
+    elif kind == CNM_TYPE:
+        if at + CNM_PDU <= end:
+            row["kind"] = CNM
+    elif kind == ROCE_V1:
+        transport(octets, at + GRH, end, row)
+    elif kind == LLDP_TYPE:
+        row["kind"] = LLDP
+    elif kind == frame_layout.PROBE_TYPE:
+        probe(octets, at, end, row)
+
+
+@compiled
+def headers(octets, offset, captured, interface, ethernet, rows, words, blank):  # type: ignore[no-untyped-def]
+    """Fill `rows` HEADERS[>= n] for n frames. `ethernet` says which interfaces are dissected.
+
+    `words` is the same memory as int64[>= n, m] and `blank` int64[m] a row without any field.
+    """
+    for index in range(offset.size):
+        size = captured[index] if ethernet[interface[index]] else 0
+        frame_headers(octets, offset[index], size, rows[index], words[index], blank)
+
+
+def blank_row() -> np.ndarray:
+    """A row without any field, as int64[m]."""
+    row = np.full(1, ABSENT, HEADERS)
+    for name in ("tags", "version"):
+        row[name] = 0
+    row["kind"] = OTHER
+    return row.view(np.int64)
+
+
+BLANK = blank_row()
+
+
+def words_of(rows: np.ndarray) -> np.ndarray:
+    """HEADERS[n] as int64[n, m]."""
+    return rows.view(np.int64).reshape(-1, BLANK.size)
+
+
+def dissect(
+    batch: Batch, interfaces: list[Interface], rows: np.ndarray | None = None
+) -> np.ndarray:
+    """The headers of a batch, HEADERS[n].
+
+    `rows`, when it is given and large enough, is filled instead of a new array. Frames of an
+    interface that is not Ethernet are OTHER, without any field.
+    """
+    if rows is None or len(rows) < len(batch):
+        rows = np.empty(len(batch), HEADERS)
+    ethernet = np.array([interface.linktype == ETHERNET for interface in interfaces])
+    words = words_of(rows)
+    headers(
+        batch.octets,
+        batch.offset,
+        batch.captured,
+        batch.interface,
+        ethernet,
+        rows,
+        words,
+        BLANK,
+    )
+    return rows[: len(batch)]

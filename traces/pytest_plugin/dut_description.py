@@ -1,0 +1,99 @@
+"""Description of a device under test (DUT): its cabling and its stated properties.
+
+dut.toml:
+
+ports = { nic1 = "eth1", nic2 = "eth2", far = "eth3" }   # its ports, and our interfaces there
+does = ["pause", "pfc", "qcn"]    # what it is said to do, and is held to, besides forwarding
+rate = "1Gb/s"                    # of its ports
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from orchestrator.errors import BadInput
+from orchestrator.plan.algorithm_params import Duration, FROM_TEXT, Rate, Size
+from orchestrator.plan.toml_text import table_in
+from orchestrator.plan.pydantic_errors import translate
+
+DEVICE = "dut"
+"""Name of the device in plans of the suite."""
+PORTS = ("nic1", "nic2", "far")
+QUANTA = {100_000_000: 1, 10**9: 2, 10**10: 60, 4 * 10**10: 118, 10**11: 394}
+"""Of 512 bit times, by rate: from the arrival of a PAUSE until no frame starts any more (802.3
+annex 31B, timing considerations)."""
+QUANTUM_BITS = 512
+Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$")]
+
+
+class Device(BaseModel):
+    """Properties of a device. Times in ps, rates in bit/s, sizes in octets."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ports: dict[Literal["nic1", "nic2", "far"], Interface]
+    does: list[Literal["pause", "pfc", "qcn"]] = []
+    rate: Rate = Field(10**9, ge=10**6, le=10**12)
+    load: Rate = Field(20_000_000, ge=10**5, le=10**12)
+    """Rate of each testbed NIC where nothing is to be overloaded."""
+    service: Rate | None = Field(None, ge=10**5, le=10**12)
+    """Service rate of its port `far`, for QCN; default: the rate."""
+    reaction: Duration | None = Field(None, ge=0, le=10**12)
+    """From a PAUSE's arrival until no frame starts any more; default: what 802.3 allows."""
+    cores: int | None = Field(None, ge=1, le=2)
+    """That our data path spins on at most; default: two."""
+    set_point: Size = Field(26_000, ge=1, le=10**9)
+    weight: int = Field(2, ge=0, le=64)
+
+    @model_validator(mode="after")
+    def _check_fields(self) -> Self:
+        if lacking := [port for port in PORTS if port not in self.ports]:
+            raise ValueError(f"ports: {', '.join(PORTS)} are expected; {lacking[0]} is missing")
+        if len(set(self.ports.values())) < len(PORTS):
+            raise ValueError("ports: every port has an interface of its own")
+        if self.reaction is None and self.rate not in QUANTA and {"pause", "pfc"} & {*self.does}:
+            rates = ", ".join(f"{rate / 1e9:g}" for rate in QUANTA)
+            raise ValueError(
+                f"reaction: a time is expected; 802.3 has one for {rates} Gb/s, not for "
+                f"{self.rate / 1e9:g}"
+            )
+        return self
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The device in a file. Raises BadInput with every mistake in it."""
+        data = table_in(path)
+        try:
+            return cls.model_validate(data, context=FROM_TEXT)
+        except ValidationError as error:
+            raise BadInput(str(path), translate(error, cls, data)) from None
+
+    @property
+    def cables(self) -> list[str]:
+        """Cables in the form of `--external`."""
+        return [f"{DEVICE}.{port}={interface}" for port, interface in self.ports.items()]
+
+    @property
+    def quantum_ps(self) -> int:
+        """A PAUSE quantum at its rate."""
+        return QUANTUM_BITS * 10**12 // self.rate
+
+    @property
+    def reaction_ps(self) -> int:
+        """Time from a PAUSE's arrival to the last start of a frame that is allowed."""
+        return self.quantum_ps * QUANTA[self.rate] if self.reaction is None else self.reaction
+
+    @property
+    def why(self) -> str:
+        """Source of the reaction time."""
+        if self.reaction is not None:
+            return "stated for the device"
+        return f"802.3 annex 31B: {QUANTA[self.rate]} quanta at this rate"
+
+    def settings(self) -> list[str]:
+        """Settings for a plan of the suite: rate of the cables, and sending rate of NICs."""
+        links = [f"links.{name}.rate={self.rate}b/s" for name in ("up1", "up2", "down")]
+        return [*links, *(f"traffic.load{n}.rate={self.load}b/s" for n in (1, 2))]

@@ -1,0 +1,229 @@
+"""Capture replay: frames at the times and with the lengths of a capture or of one of its flows.
+
+The first frame of a source comes at its `start`, every further one as much later as it came behind
+the first in the capture, divided by `speed`. Each is as long as it was, without FCS; the plan's
+`frame` does not matter. A frame shorter than `shortest` is made as long as that, one longer than
+`longest` is cut to that, and a note of the run says how many. A source that was held (a full host
+queue, a stop) makes up for what it missed.
+"""
+
+from __future__ import annotations
+
+import functools
+from fractions import Fraction
+from typing import Annotated, Literal, Self
+import numpy as np
+from pydantic import Field, model_validator
+from orchestrator.algorithm import Algorithm, traffic
+from orchestrator.engine.jit import compiled, word_at
+from orchestrator.engine.records import NEVER, NONE, record
+from orchestrator.plan.field_types import LONGEST_FRAME
+from orchestrator.plan.algorithm_params import from_file, Params, Ratio, RatioLimit, Sender, Size
+from orchestrator.errors import BadInput
+
+KEY = (
+    "source",
+    "destination",
+    "from_high",
+    "from_low",
+    "to_high",
+    "to_low",
+    "source_port",
+    "destination_port",
+    "qp",
+)
+"""Fields that tell flows apart."""
+PS_PER_NS = 1000
+MOST_PS = 10**17
+"""A capture may last that long: 100 000 s, more than a day."""
+
+
+def read_rows(path: str) -> np.ndarray:
+    """int64[frames, 4]: ps since the first frame, octets, flow, direction; see `Trace`."""
+    from traces.capture import NO_TIME, open_capture
+    from traces.dissect import Kind, dissect
+
+    control = [int(kind) for kind in (Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.LLDP, Kind.CNP)]
+    numbers: dict[bytes, int] = {}
+    parts = [np.zeros((0, 4), np.int64)]
+    with open_capture(path) as stream:
+        for batch in stream.batches():
+            headers = dissect(batch, stream.interfaces)
+            keep = (batch.time_ns != NO_TIME) & ~np.isin(headers["kind"], control)
+            keys = np.stack([headers[name][keep].astype(np.int64) for name in KEY], axis=1)
+            found, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+            flows = np.zeros(len(found), np.int64)
+            for index in np.argsort(first):
+                key = found[index].tobytes()
+                flows[index] = numbers.setdefault(key, len(numbers))
+            part = np.empty((len(keys), 4), np.int64)
+            part[:, 0] = batch.time_ns[keep]
+            part[:, 1] = batch.original[keep]
+            part[:, 2] = flows[member.reshape(-1)] if len(keys) else 0
+            part[:, 3] = batch.direction[keep]
+            parts.append(part)
+    table = np.concatenate(parts)
+    if not len(table):
+        raise BadInput(path, "holds no frame that a source could repeat")
+    table[:, 0] -= table[:, 0].min()
+    longest = int(table[:, 0].max())
+    if longest > MOST_PS // PS_PER_NS:
+        raise BadInput(
+            path,
+            f"lasts {longest // 10**9} s: a source repeats one of {MOST_PS // 10**12} s at most",
+        )
+    table[:, 0] *= PS_PER_NS
+    return np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")])
+
+
+TIME, LENGTH, FLOW, DIRECTION = range(4)
+COLUMNS = 4
+
+
+@functools.cache
+def load(path: str) -> np.ndarray:
+    """int64[frames, COLUMNS] of a capture: ps since its first frame, octets, flow, direction.
+
+    Flows are numbered in the order of their first frames. Control frames are left out. Raises
+    BadInput for a file that is no capture or has no such frame.
+    """
+    pass
+
+    return read_rows(path)
+
+
+class Trace(Params):
+    """Parameters of a source that repeats a capture."""
+
+    file: Annotated[str, *from_file(load)] = Field(description="a pcap or pcapng file")
+    flow: int = Field(
+        -1, ge=-1, le=10**6, description="index of a flow, in order of begin; -1: all"
+    )
+    way: Literal["all", "in", "out"] = Field("all", description="captured direction")
+    speed: Annotated[Ratio, RatioLimit(1_000_000)] = Field(
+        Fraction(1), gt=0, le=10**6, description="speed-up; 2 is twice as fast"
+    )
+    shortest: Size = Field(
+        70, ge=70, le=LONGEST_FRAME, description="shorter frames become as long as this"
+    )
+    longest: Size = Field(
+        LONGEST_FRAME, ge=70, le=LONGEST_FRAME, description="longer frames are cut to this"
+    )
+    repeat: bool = Field(False, description="begin again at its end")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.shortest > self.longest:
+            raise ValueError("'shortest' must not be above 'longest'")
+        return self
+
+    def captured(self) -> np.ndarray:
+        """int64[frames]: octets of the capture's frames that are repeated, in order of time."""
+        table = load(self.file)
+        mine = np.ones(len(table), bool)
+        if self.flow >= 0:
+            mine &= table[:, FLOW] == self.flow
+        if self.way != "all":
+            mine &= table[:, DIRECTION] == ("all", "in", "out").index(self.way)
+        return table[mine, LENGTH]
+
+    def frame_lengths(self) -> tuple[int, int] | None:
+        """As captured, within `shortest` and `longest`; None where no frame is repeated."""
+        lengths = self.captured()
+        if not len(lengths):
+            return None
+        sent = np.clip(lengths, self.shortest, self.longest)
+        return int(sent[0]), int(sent.max())
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """The capture's frames, as often as they fit where they begin again."""
+        table = load(self.file)
+        lasts = max(int(table[-1, TIME] / self.speed), 1)
+        return sender.flows * len(table) * (sender.span // lasts + 1 if self.repeat else 1)
+
+    def notes(self) -> list[str]:
+        """What of the capture is not repeated as it was."""
+        lengths = self.captured()
+        if not len(lengths):
+            return ["no frame of the capture is of the flow and direction that it names"]
+        made = f"of {len(lengths)} captured frames"
+        short = int((lengths < self.shortest).sum())
+        long = int((lengths > self.longest).sum())
+        found = []
+        if short:
+            found.append(f"{short} {made} are shorter than {self.shortest} B and sent as long")
+        if long:
+            found.append(f"{long} {made} are longer than {self.longest} B and cut to that")
+        if self.speed != 1:
+            found.append(f"the capture's frames are sent at {self.speed} times their pace")
+        return found
+
+
+STATE = record("started", "row", "first", "begun", "made")
+"""`made`: frames since the capture's first one, this time round."""
+
+
+@compiled
+def time_of(params, row):  # type: ignore[no-untyped-def]
+    """ps of a row since the capture's first frame."""
+    return min(max(word_at(params.file_address, COLUMNS * max(row, 0) + TIME), 0), MOST_PS)
+
+
+@compiled
+def scaled_span(params, span):  # type: ignore[no-untyped-def]
+    """A span (ps) divided by the speed, rounded down; 2^61 at the most. In two parts, for the
+    product of the span with a number of the ratio need not fit an int64."""
+    whole = min(span // params.speed_num, NEVER // 2 // params.speed_den) * params.speed_den
+    return whole + span % params.speed_num * params.speed_den // params.speed_num
+
+
+@compiled
+def is_selected(params, row):  # type: ignore[no-untyped-def]
+    """True if a row is of the flow and direction that is replayed."""
+    at = COLUMNS * row
+    if params.flow >= 0 and word_at(params.file_address, at + FLOW) != params.flow:
+        return False
+    return params.way == 0 or word_at(params.file_address, at + DIRECTION) == params.way
+
+
+@compiled
+def next_selected_row(params, row):  # type: ignore[no-untyped-def]
+    """The next row from `row` on that is wanted; NONE behind the last one."""
+    while row < params.file_rows:
+        if is_selected(params, row):
+            return row
+        row += 1
+    return NONE
+
+
+def on_next(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+    """ps to the next frame, whose length is set; never after the last one."""
+    if state.started == 0:
+        state.started = 1
+        state.begun = now
+        state.row = next_selected_row(params, 0)
+        state.first = state.row
+    if state.row == NONE:
+        return NEVER - now
+    before = state.row
+    state.row = next_selected_row(params, before + 1)
+    if state.row == NONE and params.repeat != 0:
+        # the gap from the last frame to the first is the mean one
+        span = max(time_of(params, before) - time_of(params, state.first), 0)
+        span += max(span // max(state.made, 1), 1)
+        state.made = -1
+        state.begun = min(state.begun + scaled_span(params, span), NEVER)
+        state.row = state.first
+    if state.row == NONE:
+        return NEVER - now
+    at = COLUMNS * state.row
+    since = max(time_of(params, state.row) - time_of(params, state.first), 0)
+    state.made += 1
+    octets = word_at(params.file_address, at + LENGTH)
+    flow.length = min(max(octets, params.shortest), params.longest)
+    return max(state.begun + scaled_span(params, since) - now, 0)
+
+
+TRACE: Algorithm = traffic(
+    "trace", "the times and lengths of a capture's frames", Trace, STATE, next=on_next
+)
