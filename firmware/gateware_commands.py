@@ -50,7 +50,7 @@ def gateware_commands() -> typer.Typer:
 
         With only one of them installed it names the missing one: their checks differ.
         """
-        from firmware.verilog_modules import missing_linters, REMEDIES, select_modules
+        from firmware.verilog_modules import REMEDIES, missing_linters, select_modules
         from firmware.verilog_modules import lint as lint_module
 
         bad, chosen, lacking = 0, select_modules(names or []), missing_linters()

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from firmware.verilated.model_build import missing_tools
-from firmware.target.plan_check import check, IN_VERILOG, on_gateware, TARGET, UNCOUNTED
+from firmware.target.plan_check import IN_VERILOG, TARGET, UNCOUNTED, check, on_gateware
 from firmware.target.timeline_player import play_timeline
+from firmware.verilated.model_build import missing_tools
 from orchestrator.capability import Capability
 from orchestrator.progress import Progress
 from orchestrator.target import Cards, Target

@@ -117,9 +117,9 @@ from orchestrator.capability import Capability
 from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
 from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Params
-from orchestrator.rtl_module import problems, Rtl
+from orchestrator.plan.observables import Observed
+from orchestrator.rtl_module import Rtl, problems
 
 Kernel = Callable[..., int]
 

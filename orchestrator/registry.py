@@ -18,8 +18,8 @@ import pluggy
 
 from orchestrator import hookspecs
 from orchestrator.errors import BadInput, RunFailed, TailbackError
-from orchestrator.plan.input_problems import near
 from orchestrator.package_shadowing import refuse_foreign_packages
+from orchestrator.plan.input_problems import near
 
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm

@@ -90,8 +90,8 @@ class Target(ABC):
     def run(self, resolved: ResolvedPlan, progress: Report, session: Any = None) -> Recording:
         """Run a plan. Raises Refused, BadInput or RunFailed.
 
-        There is a session (`orchestrator.live.live_session.Session`) only where the target is LIVE, or
-        takes a pace, cores or a datapath, and a session watches, paces or bounds it.
+        There is a session (`orchestrator.live.live_session.Session`) only where the target is LIVE,
+        or takes a pace, cores or a datapath, and a session watches, paces or bounds it.
         """
 
     def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:

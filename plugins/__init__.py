@@ -19,41 +19,41 @@ if TYPE_CHECKING:
 def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
-    from plugins.host_jitter import AS_MACHINE
-    from plugins.priority_demotion import ASIDE
     from plugins.bcn import BCN_CP, BCN_RP
     from plugins.codel import CODEL
-    from plugins.scripted_cnm import CRAFTED_CP
-    from plugins.scripted_pause import CRAFTED_PAUSE
-    from plugins.receiver_credits import CREDITS
+    from plugins.credit_flow_control import LINK_CREDITS
     from plugins.csig import CSIG
     from plugins.cubic import CUBIC
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.dctcp import DCTCP
-    from plugins.link_delay import FIXED, JITTERED
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_endpoints import FECN_REFLECTOR, FECN_RP
+    from plugins.host_jitter import AS_MACHINE
     from plugins.hpcc import HPCC
     from plugins.inband_telemetry import INT
-    from plugins.credit_flow_control import LINK_CREDITS
+    from plugins.link_delay import FIXED, JITTERED
     from plugins.lossy_link import LOSSY
     from plugins.newreno import NEWRENO
     from plugins.notification_point import NOTIFY
     from plugins.nscc import NSCC
     from plugins.p4qcn_cp import P4QCN_CP
     from plugins.p4qcn_rp import P4QCN_RP
+    from plugins.packet_trimming import TRIMMING
     from plugins.pause import PAUSE
     from plugins.pause_storm import STORM
     from plugins.pfc import PFC
     from plugins.pfc_watchdog import PFC_WATCHDOG
     from plugins.pie import PIE
+    from plugins.priority_demotion import ASIDE
     from plugins.qcn_cp import QCN_CP
     from plugins.qcn_rp import QCN_RP
+    from plugins.receiver_credits import CREDITS
     from plugins.red_marking import RED
+    from plugins.scripted_cnm import CRAFTED_CP
+    from plugins.scripted_pause import CRAFTED_PAUSE
     from plugins.stuck_pause import STUCK
     from plugins.swift import SWIFT
     from plugins.timely import TIMELY
-    from plugins.packet_trimming import TRIMMING
 
     qcn = [QCN_CP, QCN_RP, AF_QCN]
     others = [

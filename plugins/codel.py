@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.engine.intmath import square_root
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import CE, NOT_ECT, record
-from orchestrator.engine.intmath import square_root
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Duration, Params, Size
+from orchestrator.plan.observables import Observed
 
 MS = 10**9
 ROOT_BITS = 20

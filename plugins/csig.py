@@ -24,8 +24,8 @@ from orchestrator.capability import Capability
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.buffer import STAMP_IF_LARGER, STAMP_IF_SMALLER
 from orchestrator.engine.records import record
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Duration, Params
+from orchestrator.plan.observables import Observed
 
 US = 10**6
 KILO = 10**3

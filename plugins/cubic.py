@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.engine.intmath import mul_div, rest_of
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, record
-from orchestrator.engine.intmath import mul_div, rest_of
 from plugins.newreno import (
     ENDLESS,
     IDLE,
@@ -31,7 +31,7 @@ from plugins.newreno import (
     on_sent,
     on_start,
 )
-from traffic.cubic_window import cube_root, LONGEST_MS, MOST_MISSING, MS_PS
+from traffic.cubic_window import LONGEST_MS, MOST_MISSING, MS_PS, cube_root
 
 
 class Cubic(NewReno):

@@ -23,8 +23,8 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Duration, EcnParams, Rate, Ratio, RatioLimit, Size
+from orchestrator.plan.observables import Observed
 from plugins.qcn_rp import STAGES
 
 US = 10**6

@@ -65,7 +65,9 @@ class FecnCongestionPoint(Params):
     function: Literal["hyperbolic", "linear", "multistage", "additive"] = Field(
         "hyperbolic", description="queue-control function f(q), or additive control"
     )
-    a: FixedRatio = Field(Fraction("1.002"), ge=1, le=10, description="hyperbola up to the set point")
+    a: FixedRatio = Field(
+        Fraction("1.002"), ge=1, le=10, description="hyperbola up to the set point"
+    )
     b: FixedRatio = Field(Fraction("1.1"), ge=1, le=10, description="hyperbola above it")
     c: FixedRatio = Field(Fraction("0.1"), gt=0, le=1, description="least value of f")
     k: FixedRatio = Field(Fraction("0.002"), ge=0, le=10, description="slope above the set point")
@@ -126,7 +128,9 @@ def queue_control(params, q):  # type: ignore[no-untyped-def]
     if q <= params.set_point:
         part = ((params.set_point - q) << UNIT_BITS) // params.set_point
         rise = part * (params.a_num - params.a_den) // params.a_den
-        return min(UNIT + rise, UNIT * params.a_num // params.a_den)  # the latter: of an empty queue
+        return min(
+            UNIT + rise, UNIT * params.a_num // params.a_den
+        )  # the latter: of an empty queue
     stages = 1 if params.function == LINEAR else params.stages
     fall = _stages(q, params.set_point, stages) * params.k_num // params.k_den
     return max(least, UNIT - fall)

@@ -24,7 +24,7 @@ from orchestrator.algorithm import Algorithm, delay_line
 from orchestrator.engine.jit import compiled, word_at
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import NEVER
-from orchestrator.plan.algorithm_params import Duration, from_file, Params, Ratio, RatioLimit
+from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit, from_file
 from orchestrator.profile import quantiles
 
 BITS = 20

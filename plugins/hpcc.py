@@ -27,10 +27,10 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.capability import Capability
 from orchestrator.engine.frames import telemetry_header
-from orchestrator.engine.jit import compiled
 from orchestrator.engine.intmath import KBIT_NS, octets_in
-from orchestrator.plan.observables import Observed
+from orchestrator.engine.jit import compiled
 from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
+from orchestrator.plan.observables import Observed
 
 US = 10**6
 BITS = 20
@@ -59,7 +59,9 @@ class Hpcc(Params):
     w_ai: Size = Field(80, ge=0, le=10**6, description="added to the window, W_AI")
     least_rate: Rate = Field(100_000_000, ge=1, le=10**12, description='of form "rate" alone')
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
-    hops: int = Field(5, ge=1, le=telemetry_header.MOST_STAMPS, description="stamps that fit a frame")
+    hops: int = Field(
+        5, ge=1, le=telemetry_header.MOST_STAMPS, description="stamps that fit a frame"
+    )
 
     def stamped_hops(self) -> int:
         """The parameter `hops`."""
@@ -92,15 +94,25 @@ def _measure(state, params, limiter, now):  # type: ignore[no-untyped-def]
         return False
     most, tau = 0, 0
     for hop in range(state.known):
-        if telemetry_header.stamp_of(limiter, hop, telemetry_header.PORT) != state.before[hop, telemetry_header.PORT]:
+        if (
+            telemetry_header.stamp_of(limiter, hop, telemetry_header.PORT)
+            != state.before[hop, telemetry_header.PORT]
+        ):
             return False
         rate = telemetry_header.stamp_of(limiter, hop, telemetry_header.RATE)
         if rate // 1000 * silence // KBIT_NS >= MOST_SENT:
             return False
-        gap = telemetry_header.since(limiter, hop, telemetry_header.TIME, state.before[hop, telemetry_header.TIME])
+        gap = telemetry_header.since(
+            limiter, hop, telemetry_header.TIME, state.before[hop, telemetry_header.TIME]
+        )
         gap = min(gap, LONGEST_NS)
-        sent = telemetry_header.since(limiter, hop, telemetry_header.SENT, state.before[hop, telemetry_header.SENT])
-        queue = min(telemetry_header.stamp_of(limiter, hop, telemetry_header.QUEUED), state.before[hop, telemetry_header.QUEUED])
+        sent = telemetry_header.since(
+            limiter, hop, telemetry_header.SENT, state.before[hop, telemetry_header.SENT]
+        )
+        queue = min(
+            telemetry_header.stamp_of(limiter, hop, telemetry_header.QUEUED),
+            state.before[hop, telemetry_header.QUEUED],
+        )
         could = max(rate // 1000 * gap // (KBIT_NS >> 4), 1)  # in 16th of an octet
         fits = max(octets_in(rate, params.base_rtt), 1)
         u = (sent << (BITS + 4)) // could + (queue << BITS) // fits

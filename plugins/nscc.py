@@ -19,11 +19,11 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.capability import Capability
-from orchestrator.engine.jit import compiled
 from orchestrator.engine.intmath import MOST_PRODUCT, mul_div, mul_div_capped, octets_in
-from orchestrator.plan.observables import Observed
+from orchestrator.engine.jit import compiled
 from orchestrator.plan.algorithm_params import Duration, EcnParams, Ratio, RatioLimit, Size
-from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, penalize_entropy, set_entropy, TRIMMED
+from orchestrator.plan.observables import Observed
+from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, TRIMMED, penalize_entropy, set_entropy
 from traffic.go_back_n import NEGATIVE
 
 US, NS = 10**6, 10**3
@@ -40,7 +40,9 @@ class Nscc(EcnParams):
     base_rtt: Duration = Field(12 * US, ge=US, le=10**10, description="of the empty network")
     target: Duration = Field(9 * US, ge=US, le=10**10, description="queueing delay aimed at")
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
-    fair: FixedRatio = Field(Fraction(5), ge=0, le=100, description="growth above the target, unmarked")
+    fair: FixedRatio = Field(
+        Fraction(5), ge=0, le=100, description="growth above the target, unmarked"
+    )
     gamma: FixedRatio = Field(Fraction(4, 5), ge=0, le=1, description="multiplicative decrease")
     quick: bool = Field(True, description="adapts quickly")
     entropy_bits: int = Field(6, ge=0, le=MOST_BITS, description="of values in use; 0: one path")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from orchestrator.algorithm import Algorithm, pause
 from orchestrator.engine.records import PFC as PFC_FRAME
-from plugins.pause import Pause, pause_above_high_mark, refresh, resume_below_low_mark, STATE
+from plugins.pause import STATE, Pause, pause_above_high_mark, refresh, resume_below_low_mark
 
 
 class PriorityFlowControl(Pause):

@@ -20,8 +20,8 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, watchdog
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import DROPS, IGNORES, NEVER, OBEYS, record
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Duration, Params
+from orchestrator.plan.observables import Observed
 
 MS = 10**9
 DROP, FORWARD = range(2)

@@ -21,8 +21,8 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import CE, NEVER, NOT_ECT, record
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit, Size
+from orchestrator.plan.observables import Observed
 
 MS = 10**9
 CERTAIN = 10**12

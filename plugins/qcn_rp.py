@@ -24,8 +24,8 @@ from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
+from orchestrator.plan.observables import Observed
 
 MS = 1_000_000_000
 TARGET_LIMIT = 1 << 60

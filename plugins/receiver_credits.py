@@ -21,8 +21,8 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, receiver
 from orchestrator.engine.jit import compiled, flow_state
 from orchestrator.engine.records import NEVER, TRIMMED, WITHDRAWN, record
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Params, Ratio, RatioLimit, Size
+from orchestrator.plan.observables import Observed
 
 BIT_PS = 8 * 10**12
 MOST_FRAME = (1 << 16) - 1

@@ -39,7 +39,9 @@ def _print(rows: list[tuple[str, str]], table: dict[str, Any], as_json: bool) ->
     if as_json:
         format_output.print_json(table)
         return
-    format_output.console().print(format_output.table(("what", "value"), [list(row) for row in rows]))
+    format_output.console().print(
+        format_output.table(("what", "value"), [list(row) for row in rows])
+    )
 
 
 def stability(
@@ -146,7 +148,10 @@ def delay_margin(
         "crossover_hz": loop.crossover() / (2 * math.pi),
     }
     rows = [
-        ("longest delay at which the loop is damped", format_output.quantity(table["delay_margin_s"], "s")),
+        (
+            "longest delay at which the loop is damped",
+            format_output.quantity(table["delay_margin_s"], "s"),
+        ),
         ("frequency at which it swings there", f"{table['crossover_hz']:.4g} Hz"),
     ]
     _print(rows, table, as_json)

@@ -24,10 +24,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.engine.intmath import mul_div, square_root
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import record
-from orchestrator.engine.intmath import square_root
-from orchestrator.engine.intmath import mul_div
 from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit, Size
 
 US = 10**6
@@ -57,7 +56,9 @@ class Swift(Params):
     beta: Annotated[Ratio, RatioLimit(100_000)] = Field(
         Fraction(4, 5), gt=0, le=1, description="multiplicative decrease"
     )
-    max_mdf: FixedRatio = Field(Fraction(1, 2), gt=0, le=1, description="largest share of one decrease")
+    max_mdf: FixedRatio = Field(
+        Fraction(1, 2), gt=0, le=1, description="largest share of one decrease"
+    )
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments")
     least_window: FixedRatio = Field(Fraction(1, 1000), gt=0, le=1, description="segments")

@@ -13,8 +13,8 @@ import typer
 
 from orchestrator.errors import BadInput
 from orchestrator.terminal import format_output
-from orchestrator.terminal.run_lookup import find_run
 from orchestrator.terminal.run_arguments import RUN_HELP
+from orchestrator.terminal.run_lookup import find_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.engine.frames.pfc_frame import quanta_of
-from orchestrator.engine.records import PAUSE, PFC
 from orchestrator.engine.node_api import quanta_time
+from orchestrator.engine.records import PAUSE, PFC
 from orchestrator.errors import BadInput
 from traces import resolved_plan
 from traces.metrics.sample_table import Table
+from traces.oracle.captured_streams import INCOMING, CapturedFrames, StreamSource, frame_stream
 from traces.oracle.port_captures import CapturedPort, read_ports
-from traces.oracle.captured_streams import CapturedFrames, frame_stream, INCOMING, StreamSource
 
 AGREE = 0.01
 """Relative difference of two measurements that agree, as of a capture and its run's own metrics."""

@@ -108,8 +108,8 @@ def tailback_map(folder: Path) -> None:
     """map.svg and map.png."""
     import json
 
-    from traces.figures.search_map import draw_search_map
     from traces.figures.figure_style import png, svg
+    from traces.figures.search_map import draw_search_map
 
     figure = draw_search_map(json.loads((folder / "explain.json").read_text(encoding="utf-8")))
     (folder / "map.svg").write_text(svg(figure), encoding="utf-8", newline="\n")

@@ -10,14 +10,15 @@ from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from orchestrator.engine.frames.frame_layout import MAC_CONTROL_TYPE
+from orchestrator.recording import PortCapture
 from orchestrator.run.frozen_expectations import frozen_notes as frozen_sentences
 from traces import figures, html_page, report_files
 from traces.fidelity_text import sentences
+from traces.metrics.sample_table import Table
 from traces.result_schema import Expectation
 from traces.run_reader import Run
-from orchestrator.engine.frames.frame_layout import MAC_CONTROL_TYPE
-from orchestrator.recording import PortCapture
-from traces.metrics.sample_table import Table
 
 # Proof that a run has no pauses, so that its captures need not be read again.
 #
@@ -87,7 +88,9 @@ def report(run: Run, place: str = "") -> str:
         *_metrics(run),
         _events(run),
         report_files.section(run, place),
-        html_page.collapsible("Plan, every default written out", f"<pre>{escape(run.plan_text)}</pre>"),
+        html_page.collapsible(
+            "Plan, every default written out", f"<pre>{escape(run.plan_text)}</pre>"
+        ),
         html_page.collapsible("Manifest", html_page.tree(run.manifest)),
     ]
     return html_page.document(f"{result.plan}, {result.target}: {result.verdict}", body)

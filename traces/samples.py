@@ -82,7 +82,9 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
             batch["value"][:] = recording.values[:, some].T
             for name, (index, _) in codes.items():
                 batch[name][:] = index[some, None]
-            arrays: dict[str, Any] = {n: arrow_arrays.numbers(a.reshape(-1)) for n, a in batch.items()}
+            arrays: dict[str, Any] = {
+                n: arrow_arrays.numbers(a.reshape(-1)) for n, a in batch.items()
+            }
             for name, (_, texts) in codes.items():
                 arrays[name] = pa.DictionaryArray.from_arrays(arrays[name], texts)
             writer.write_table(pa.table([arrays[name] for name in schema.names], schema=schema))

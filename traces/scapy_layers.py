@@ -32,7 +32,6 @@ from scapy.layers.l2 import CookedLinux, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw, bind_layers
 
 from orchestrator.engine.frames.core_frame_types import ACK_FRAME, DATA_FRAME, SACK_FRAME
-from orchestrator.engine.frames.frame_type import FrameType
 from orchestrator.engine.frames.frame_layout import (
     ACK_PORT,
     CNM_TYPE,
@@ -40,6 +39,7 @@ from orchestrator.engine.frames.frame_layout import (
     SACK_VERSION,
     UDP_PORT,
 )
+from orchestrator.engine.frames.frame_type import FrameType
 from orchestrator.engine.frames.telemetry_header import MOST_STAMPS, STAMP_OCTETS
 
 CN_TAG_TYPE = 0x22E9

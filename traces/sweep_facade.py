@@ -28,7 +28,9 @@ class Sweep:
 
     def __repr__(self) -> str:
         texts_of_seeds = self.result
-        return f"<Sweep of {texts_of_seeds['plan']}: {texts_of_seeds['places']} places, {self.folder}>"
+        return (
+            f"<Sweep of {texts_of_seeds['plan']}: {texts_of_seeds['places']} places, {self.folder}>"
+        )
 
     @property
     def result(self) -> dict[str, Any]:
@@ -111,12 +113,12 @@ def sweep(
     """
     from contextlib import nullcontext
 
-    from orchestrator.plan.plan import Plan
     from orchestrator.batch.batch_executor import open_result_store
-    from orchestrator.batch.sweep_journal import journaled
     from orchestrator.batch.sweep_design import Sweep as Planned
     from orchestrator.batch.sweep_design import SweepOptions
+    from orchestrator.batch.sweep_journal import journaled
     from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
+    from orchestrator.plan.plan import Plan
     from orchestrator.progress import silent
     from orchestrator.terminal.plan_loading import load_plan
     from orchestrator.terminal.progress_view import shown

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
+
+import numpy as np
 from matplotlib.figure import Figure
+
 from orchestrator.batch.parquet_dataset import HALF, PARAMETER_POINTS
 from orchestrator.terminal.format_output import quantity
 from traces import html_page
-from traces.figures.sweep_maps import maps
+from traces.figures.figure_style import INK, SERIES, inline, styled
 from traces.figures.sweep_curves import sweep_curves
-from traces.figures.figure_style import inline
+from traces.figures.sweep_maps import maps
 from traces.sweep_results import SweepResults
-from collections.abc import Mapping
-import numpy as np
-from traces.figures.figure_style import INK, SERIES, styled
 
 WIDTH, ROW, FOOT = 6.5, 0.55, 1.1
 HIGH = 0.38
@@ -99,7 +100,9 @@ def report(swept: SweepResults, drawn: list[tuple[str, Figure, str]]) -> str:
 
 
 def _map_words(swept: SweepResults, metric: str) -> str:
-    text = f"{metric} over {swept.sweep_axes[0].key} and {swept.sweep_axes[1].key}, mean over seeds."
+    text = (
+        f"{metric} over {swept.sweep_axes[0].key} and {swept.sweep_axes[1].key}, mean over seeds."
+    )
     edge = swept.result["edge"]
     if not edge or edge["metric"] != metric:
         return text
@@ -119,7 +122,9 @@ def _point_table(swept: SweepResults) -> str:
     result, drawn = swept.result, swept.result["draw"]
     keys = [axis["key"] for axis in result["axes"]]
     wanted = [*keys, "seeds", *(name + end for name in drawn for end in ("", HALF))]
-    batches = pq.ParquetFile(swept.folder / PARAMETER_POINTS).iter_batches(MOST_ROWS, columns=wanted)
+    batches = pq.ParquetFile(swept.folder / PARAMETER_POINTS).iter_batches(
+        MOST_ROWS, columns=wanted
+    )
     first = next(batches, None)
     rows = [
         [
@@ -145,7 +150,12 @@ def _between(swept: SweepResults) -> str:
     if not found:
         return ""
     rows: list[list[html_page.Cell]] = [
-        [html_page.short(one["at"]), one["from"], one["to"], "above" if one["to_above"] else "below"]
+        [
+            html_page.short(one["at"]),
+            one["from"],
+            one["to"],
+            "above" if one["to_above"] else "below",
+        ]
         for one in found
     ]
     head = ("at", f"{found[0]['along']} from", "to", "then")

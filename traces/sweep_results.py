@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.errors import BadInput
 from orchestrator.batch.parquet_dataset import HALF, PARAMETER_POINTS
+from orchestrator.errors import BadInput
 from traces import arrow_arrays
 
 LOG_FROM = 20
@@ -79,7 +79,11 @@ class SweepResults:
 
         from orchestrator.terminal.format_output import quantity
 
-        found = arrow_arrays.read_parquet(self.folder / PARAMETER_POINTS, columns=[axis["key"]]).column(0).to_pylist()
+        found = (
+            arrow_arrays.read_parquet(self.folder / PARAMETER_POINTS, columns=[axis["key"]])
+            .column(0)
+            .to_pylist()
+        )
         if axis["words"]:
             words = {word: float(at) for at, word in enumerate(dict.fromkeys(found))}
             at = np.array([words[word] for word in found], float)
@@ -87,7 +91,9 @@ class SweepResults:
         at = np.array(found, float)
         texts = {float(value): quantity(float(value), axis["unit"]) for value in np.unique(at)}
         if _is_log(axis, at):
-            return SweepAxis(axis["key"], np.log10(at), {np.log10(v): t for v, t in texts.items()}, True)
+            return SweepAxis(
+                axis["key"], np.log10(at), {np.log10(v): t for v, t in texts.items()}, True
+            )
         return SweepAxis(axis["key"], at, texts)
 
 

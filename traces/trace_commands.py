@@ -17,8 +17,8 @@ import typer
 from orchestrator.errors import BadInput
 from orchestrator.plan.units import parse_duration, parse_rate
 from orchestrator.terminal import format_output
-from orchestrator.terminal.run_lookup import BASE, captures_of, find_run
 from orchestrator.terminal.run_arguments import RUN_HELP, RunArgumentCommand
+from orchestrator.terminal.run_lookup import BASE, captures_of, find_run
 
 DISAGREE = 1
 """Exit code of `compare` when the runs do not agree."""
@@ -62,7 +62,7 @@ def compare(
     from traces.run_reader import load
 
     loaded = [load(find_run(run)) for run in runs]
-    found = comparing.run_comparison(loaded)
+    found = comparing.compare(loaded)
     if seeds:
         from orchestrator.batch.batch_executor import open_result_store
         from orchestrator.terminal.progress_view import shown

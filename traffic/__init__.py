@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped traffic sources and transports."""
     from traffic.bernoulli_source import BERNOULLI
+    from traffic.capture_replay import TRACE
     from traffic.cbr_source import CBR
     from traffic.collectives import ALL_REDUCE, ALL_TO_ALL
     from traffic.credit_transport import CREDIT
@@ -26,7 +27,6 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from traffic.selective_repeat import SELECTIVE
     from traffic.socket_traffic import SOCKETS
     from traffic.tcp import TCP
-    from traffic.capture_replay import TRACE
 
     sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE]
     collectives = [ALL_REDUCE, ALL_TO_ALL]

@@ -12,14 +12,16 @@ from __future__ import annotations
 import functools
 from fractions import Fraction
 from typing import Annotated, Literal, Self
+
 import numpy as np
 from pydantic import Field, model_validator
+
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled, word_at
 from orchestrator.engine.records import NEVER, NONE, record
-from orchestrator.plan.field_types import LONGEST_FRAME
-from orchestrator.plan.algorithm_params import from_file, Params, Ratio, RatioLimit, Sender, Size
 from orchestrator.errors import BadInput
+from orchestrator.plan.algorithm_params import Params, Ratio, RatioLimit, Sender, Size, from_file
+from orchestrator.plan.field_types import LONGEST_FRAME
 
 KEY = (
     "source",
@@ -87,7 +89,6 @@ def load(path: str) -> np.ndarray:
     Flows are numbered in the order of their first frames. Control frames are left out. Raises
     BadInput for a file that is no capture or has no such frame.
     """
-    pass
 
     return read_rows(path)
 

@@ -12,13 +12,15 @@ up, once all children's are there, and the result down.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from pydantic import Field
+
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.capability import Capability
 from orchestrator.engine.workload import ApplicationMessages, Connections, Waiting
 from orchestrator.plan.algorithm_params import Duration, Params, Sender, Size
-from dataclasses import dataclass
 
 EXPECTED = 'pairing = "ring", or "tree" with both_ways = true, of at least two hosts is expected'
 

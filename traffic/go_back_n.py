@@ -19,8 +19,8 @@ from orchestrator.algorithm import Algorithm
 from orchestrator.capability import Capability
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import CE, NEVER, record
-from orchestrator.plan.observables import Observed
 from orchestrator.plan.algorithm_params import Duration, Params
+from orchestrator.plan.observables import Observed
 
 MS = 10**9
 COUNT = (1 << 32) - 1

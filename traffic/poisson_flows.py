@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Literal
+
 import numpy as np
 from pydantic import Field
+
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
 from orchestrator.plan.algorithm_params import Params, Ratio, Sender, Size
-from itertools import pairwise
 
 # Published flow size distributions, as cumulative shares with linear interpolation.
 #

@@ -24,8 +24,8 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER
 from orchestrator.plan.algorithm_params import Duration, Params
 from traffic.go_back_n import MS, NEGATIVE, newly_acknowledged
-from traffic.selective_repeat_receiver import arrived, MAP, trimmed, WINDOW
-from traffic.tcp_sender import arm, FIRST_TIMEOUT_PS, update_round_trip
+from traffic.selective_repeat_receiver import MAP, WINDOW, arrived, trimmed
+from traffic.tcp_sender import FIRST_TIMEOUT_PS, arm, update_round_trip
 
 MOST_REORDERING = 1 << 9
 MOST_LENGTH, MOST_FLIGHT = (1 << 16) - 1, 1 << 40

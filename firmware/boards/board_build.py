@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
 from firmware.verilog_modules import BOARDS, RTL
-from orchestrator.errors import BadInput, Problem
 from orchestrator.errors import BadInput, Problem, Refused
 
 INSTANCE = re.compile(r"^\s*(\w+)\s+(?:#\s*\(|\w+\s*\()", re.M)
@@ -158,7 +158,6 @@ def build(name: str, sizes: dict[str, int]) -> Build:
     )
 
 
-
 CORE = Path("fpga/common/rtl/mqnic_core.v")
 LIBRARIES = ("fpga/common/rtl", "fpga/lib")
 BLOCK = "mqnic_app_block"
@@ -206,4 +205,3 @@ def _names(text: str) -> set[str]:
     """Parameters and ports of a module."""
     ports = re.findall(r"^\s*(?:input|output)\s+wire\s+(?:\[.*\]\s*)?(\w+),?$", text, re.M)
     return set(ports) | set(re.findall(r"^\s*parameter\s+(\w+)", text, re.M))
-

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from firmware.cards.wall_clock import Clock
 from firmware.cards.card_check import naming_card
 from firmware.cards.card_inventory import OpenCard
+from firmware.cards.wall_clock import Clock
 from firmware.driver.delay_line_driver import Delay
 from firmware.driver.nic_driver import Nic
 from firmware.driver.plan_records import Records

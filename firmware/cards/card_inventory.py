@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
 from firmware.driver.pcie_card import Card, open_card
 from firmware.driver.window_discovery import WindowLocation
 from firmware.registers.register_maps import (
@@ -17,12 +20,8 @@ from firmware.registers.register_maps import (
 )
 from firmware.registers.register_window import Window
 from orchestrator.errors import Refused
-from orchestrator.testbed.inventory import CardEntry
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-from firmware.driver.pcie_card import open_card
 from orchestrator.testbed.agent.pci_cards import CARD_NAMES, cards
+from orchestrator.testbed.inventory import CardEntry
 
 KINDS = {NIC.module: "nic", SWITCH.module: "switch"}
 """Window that begins a node -> the kind of node that it serves."""
@@ -156,7 +155,6 @@ def _check_bitstream(one: OpenCard, wanted: dict[str, int]) -> None:
             raise Refused(one.who, lack, "Load that bitstream, or correct the testbed.")
 
 
-
 DEVICES = Path("/dev")
 PCI = Path("/sys/bus/pci/devices")
 
@@ -218,4 +216,3 @@ def _listed(name: str, device: str, offset: int) -> CardListing:
         return CardListing(name, device, "", identity, [str(unit) for unit in units_of(card.found)])
     finally:
         card.close()
-

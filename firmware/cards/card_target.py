@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from firmware.cards.wall_clock import Clock, WallClock
 from firmware.registers.register_window import WindowError
-from firmware.target.plan_check import check, IN_VERILOG, on_gateware, TARGET
-from firmware.target.timeline_player import play_timeline, SAMPLES, STEPS
+from firmware.target.plan_check import IN_VERILOG, TARGET, check, on_gateware
+from firmware.target.timeline_player import SAMPLES, STEPS, play_timeline
 from orchestrator.capability import Capability
 from orchestrator.errors import RunFailed
 from orchestrator.progress import Progress
@@ -61,9 +61,9 @@ class OnCards(Target):
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
     ) -> Recording:
         """Run the whole plan. Raises RunFailed when a register does not keep its value."""
+        from firmware.cards.card_fidelity import fidelity, without_unmeasured
         from firmware.cards.card_fleet import Fleet
         from firmware.cards.card_inventory import opened_cards
-        from firmware.cards.card_fidelity import fidelity, without_unmeasured
         from firmware.driver.plan_records import Records
         from orchestrator.assembly import assemble, record
         from orchestrator.run.engine_compile import report_compiling

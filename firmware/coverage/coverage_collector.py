@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
-from firmware.coverage.verilator_counters import CoveragePoint, KINDS, PointCount, read_counters
+
+from firmware.coverage.verilator_counters import KINDS, CoveragePoint, PointCount, read_counters
+from firmware.verilog_modules import files
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.progress import silent
 from orchestrator.target import Target
-import re
-from functools import cache
-from firmware.coverage.verilator_counters import CoveragePoint
-from firmware.verilog_modules import files
 
 MODULES_BY_ALGORITHM: dict[tuple[str, str], tuple[str, ...]] = {
     ("congestion_point", "qcn-cp"): ("qcn_cp", "occupancy_sampler"),
@@ -133,7 +133,8 @@ class RtlCoverage:
             key: sum(one[key] for one in tables) for key in ("branches", "reached", "excused")
         }
         elsewhere = [
-            {"kind": kind, "name": name, "reason": why} for (kind, name), why in NOT_IN_MODELS.items()
+            {"kind": kind, "name": name, "reason": why}
+            for (kind, name), why in NOT_IN_MODELS.items()
         ]
         return {
             "kernels": kernels,
@@ -168,7 +169,9 @@ def _table(
             *(f"{name}.v: no plan had a model with it" for name in absent),
             *(describe_point(point) for point in sorted(wanted - reached)),
         ],
-        "never": [f"{describe_point(point)}: {never[point]}" for point in sorted(set(never) - reached)],
+        "never": [
+            f"{describe_point(point)}: {never[point]}" for point in sorted(set(never) - reached)
+        ],
         "contradicted": [describe_point(point) for point in sorted(set(never) & reached)],
     }
 

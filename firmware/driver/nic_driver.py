@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from firmware.driver.window_discovery import WindowLocation
+from firmware.driver.plan_records import NodeBlock, Records, count_held
 from firmware.driver.register_mirror import RegisterMirror
-from firmware.driver.plan_records import count_held, NodeBlock, Records
+from firmware.driver.window_discovery import WindowLocation
 from firmware.registers.register_maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
 from firmware.registers.register_window import Bus
+from orchestrator.engine.node_api import BIT_PS, QUANTUM_PS, by_clock
 from orchestrator.engine.records import NONE, START_FLOW
-from orchestrator.engine.node_api import BIT_PS, by_clock, QUANTUM_PS
 from orchestrator.errors import Refused
 
 CLOCK_PS = 10**12
@@ -23,7 +23,12 @@ class Nic:
     """
 
     def __init__(
-        self, part: NodeBlock, records: Records, bus: Bus, found: list[WindowLocation], origin: int = 0
+        self,
+        part: NodeBlock,
+        records: Records,
+        bus: Bus,
+        found: list[WindowLocation],
+        origin: int = 0,
     ) -> None:
         self.name, self.part, self.records, self.origin = part.name, part, records, origin
         self.flows, self.limiters = part.flows, part.limiters

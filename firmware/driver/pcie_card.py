@@ -9,19 +9,19 @@ NIC's chain of register blocks identifies the application and the bitstream. A c
 from __future__ import annotations
 
 import fcntl
+import mmap
 import os
 import stat
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from firmware.driver.window_discovery import discover, WindowLocation
+
+from firmware.driver.window_discovery import WindowLocation, discover
 from firmware.registers.register_window import Bus, WindowError
 from orchestrator.errors import Refused
 from orchestrator.run.machine_info import read_text
-import mmap
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 WORD = 4
 ABSENT = 0xFFFF_FFFF

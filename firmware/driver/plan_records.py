@@ -58,7 +58,8 @@ class Records:
         """The blocks of gateware that are a node, in the order of its ports.
 
         A NIC of several ports is a block per port. A flow belongs to one of them; so do its
-        limiters: a port has as many as it has flows (`firmware.target.plan_check` holds plans to that).
+        limiters: a port has as many as it has flows (`firmware.target.plan_check` holds plans to
+        that).
         """
         ports, row = self.ports(node), self.world.nodes[self.indices.nodes[node]]
         if row.kind == SWITCH:

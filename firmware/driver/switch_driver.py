@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from firmware.driver.window_discovery import WindowLocation
+from firmware.driver.plan_records import Records, count_held
 from firmware.driver.register_mirror import RegisterMirror
-from firmware.driver.plan_records import count_held, Records
+from firmware.driver.window_discovery import WindowLocation
 from firmware.registers.register_maps import QCN_CP, SWITCH, SWITCH_PORT
 from firmware.registers.register_window import Bus
 from orchestrator.assembly.route_tables import ports_by_address
-from orchestrator.engine.records import NONE
 from orchestrator.engine.node_api import QUANTUM_PS
+from orchestrator.engine.records import NONE
 from orchestrator.errors import Refused
 from plugins.qcn_cp import SAMPLE_BASE, SAMPLE_INTERVALS
 

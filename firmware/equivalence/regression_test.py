@@ -7,12 +7,12 @@ import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from firmware.equivalence.rtl_comparison import Difference
+from typing import Any
+
 from firmware.equivalence.event_sequence import Event, Sequence
+from firmware.equivalence.rtl_comparison import Difference, open_pair
 from orchestrator.algorithm import Algorithm
 from orchestrator.errors import BadInput
-from typing import Any
-from firmware.equivalence.rtl_comparison import open_pair
 from orchestrator.fuzz.algorithm_file import load_algorithms
 from orchestrator.registry import Registry
 
@@ -84,7 +84,6 @@ def stored_sequences(folder: Path, algorithm: Algorithm) -> Iterator[tuple[Path,
             raise BadInput(str(path), f"it has no sequence: {error}") from None
 
 
-
 def difference_of(file: Path, kind: str, name: str, sequence: dict[str, Any]) -> str | None:
     """First difference of a file's algorithm from its module on a sequence; None: equal.
 
@@ -96,4 +95,3 @@ def difference_of(file: Path, kind: str, name: str, sequence: dict[str, Any]) ->
     with open_pair(registry.find(kind, name)) as pair:
         found = pair.difference(sequence_of(sequence))
     return None if found is None else found.text
-

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from firmware.equivalence import event_testbench
+from firmware.equivalence.event_sequence import Sequence
 from firmware.equivalence.event_testbench import Ports
 from firmware.equivalence.kernel_runner import Kernels, Step
-from firmware.equivalence.event_sequence import Sequence
-from firmware.equivalence.simulators import compiled_bench, CompiledBench, select_simulator
+from firmware.equivalence.simulators import CompiledBench, compiled_bench, select_simulator
 from orchestrator.algorithm import Algorithm
 from orchestrator.errors import BadInput
 from orchestrator.rtl_module import Rtl

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from firmware.equivalence.event_sequence import Sequence
+from firmware.equivalence.regression_test import stored_sequences, write_regression_test
 from firmware.equivalence.rtl_comparison import (
     Difference,
     KernelModulePair,
-    open_pair,
     UnsupportedSequence,
+    open_pair,
 )
-from firmware.equivalence.event_sequence import Sequence
 from firmware.equivalence.simulators import select_simulator
-from firmware.equivalence.regression_test import stored_sequences, write_regression_test
 from orchestrator.algorithm import Algorithm
 from orchestrator.errors import BadInput
 from orchestrator.progress import Progress, Report
@@ -47,7 +47,9 @@ def fuzz_rtl(algorithm: Algorithm, options: RtlOptions, progress: Report) -> Rtl
 
 
 class _RtlFuzzer:
-    def __init__(self, pair: KernelModulePair, options: RtlOptions, progress: Report, done: RtlHunted) -> None:
+    def __init__(
+        self, pair: KernelModulePair, options: RtlOptions, progress: Report, done: RtlHunted
+    ) -> None:
         self._pair, self._options, self._progress, self._done = pair, options, progress, done
         self._begun = time.monotonic()
         self._reported_kinds: set[str] = set()

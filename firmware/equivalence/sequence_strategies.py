@@ -14,13 +14,13 @@ from typing import Any, Literal, get_args, get_origin
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from firmware.equivalence.rtl_comparison import KernelModulePair
 from firmware.equivalence.event_sequence import Event, Sequence
+from firmware.equivalence.rtl_comparison import KernelModulePair
 from firmware.proof.field_ranges import LFSR, RECORDS
 from orchestrator.errors import BadInput
-from orchestrator.fuzz.plan_strategies import uses
 from orchestrator.fuzz.kernel_sources import code_of
 from orchestrator.fuzz.plan_minimizer import least_of
+from orchestrator.fuzz.plan_strategies import uses
 from orchestrator.rtl_module import ENTITY_NAMES
 
 SIZES = (1, 4, 16, 40)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from firmware.equivalence.event_testbench import testbench_verilog, TOP
+from firmware.equivalence.event_testbench import TOP, testbench_verilog
 from firmware.toolchain import verilator_environment
 from orchestrator.errors import BadInput, Problem, Refused
 from orchestrator.rtl_module import Rtl

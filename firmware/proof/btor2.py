@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from firmware.verilog_modules import RTL
 from firmware.proof.z3_solver import z3
+from firmware.verilog_modules import RTL
 from orchestrator import python_command
 from orchestrator.errors import BadInput, Refused
 

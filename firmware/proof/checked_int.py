@@ -6,9 +6,9 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from firmware.proof.time_limit import check_limits
 from firmware.proof.kernel_source import python_function
 from firmware.proof.term_graph import LEAST, MOST
+from firmware.proof.time_limit import check_limits
 
 
 class OutOfRange(ArithmeticError):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from firmware.proof.symbolic_bench import SymbolicBench
 from firmware.proof.btor2 import System
-from firmware.proof.module_claims import Find, narrow, Question, register_claim, wide
 from firmware.proof.cutpoints import Divides, Spreads
 from firmware.proof.kernel_bitvectors import function_of
+from firmware.proof.module_claims import Find, Question, narrow, register_claim, wide
+from firmware.proof.symbolic_bench import SymbolicBench
 from firmware.proof.uninterpreted_functions import spread
 from firmware.proof.z3_solver import z3
 from orchestrator.engine.lfsr import lfsr_next

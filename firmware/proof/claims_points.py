@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from firmware.proof.symbolic_bench import SymbolicBench
 from firmware.proof.btor2 import System
-from firmware.proof.module_claims import Find, narrow, Question, register_claim, wide
 from firmware.proof.claims_qcn import BY_CUTS, WORD
 from firmware.proof.cutpoints import Draws, Quantises, Spreads
-from firmware.proof.kernel_bitvectors import kernel_of, KernelVectors
-from firmware.proof.z3_solver import z3
+from firmware.proof.kernel_bitvectors import KernelVectors, kernel_of
+from firmware.proof.module_claims import Find, Question, narrow, register_claim, wide
+from firmware.proof.symbolic_bench import SymbolicBench
 from firmware.proof.term_graph import Term, Terms
+from firmware.proof.z3_solver import z3
 from plugins.qcn_cp import SAMPLE_BASE, SAMPLE_INTERVALS
 
 STILL = {"rst": 0, "clear": 0}
@@ -97,7 +97,12 @@ def _event_clock(bench: SymbolicBench, departs: int, sampling: int) -> dict[str,
 
 
 def _kernel(
-    find: Find, bench: SymbolicBench, event: dict[str, Any], departs: int, sampling: int, jitter: int
+    find: Find,
+    bench: SymbolicBench,
+    event: dict[str, Any],
+    departs: int,
+    sampling: int,
+    jitter: int,
 ) -> KernelVectors:
     z, fields, begin = z3(), _fields(bench.system), bench.begin
     started = begin["sampler.started"] == 1

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from firmware.proof.symbolic_bench import SymbolicBench
 from firmware.proof.btor2 import System
-from firmware.proof.module_claims import Find, narrow, Question, register_claim, wide
 from firmware.proof.cutpoints import Draws, Quantises, Spreads
-from firmware.proof.kernel_bitvectors import function_of, kernel_of, KernelVectors, Prepare
+from firmware.proof.kernel_bitvectors import KernelVectors, Prepare, function_of, kernel_of
+from firmware.proof.module_claims import Find, Question, narrow, register_claim, wide
+from firmware.proof.symbolic_bench import SymbolicBench
+from firmware.proof.term_graph import Term, Terms
 from firmware.proof.uninterpreted_functions import lfsr_draw
 from firmware.proof.uninterpreted_functions import spread as spread_of
 from firmware.proof.z3_solver import z3
-from firmware.proof.term_graph import Term, Terms
+from orchestrator.engine.node_api import QUANTUM_PS, quanta_time
 from orchestrator.engine.records import NEVER
-from orchestrator.engine.node_api import quanta_time, QUANTUM_PS
 
 WORD = (0, (1 << 32) - 1)
 BY_CUTS = "its parts' results by their names, a lemma for each of them where it lies"

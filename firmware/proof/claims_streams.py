@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from firmware.proof.symbolic_bench import SymbolicBench
 from firmware.proof.btor2 import System
 from firmware.proof.module_claims import Find, Question, register_claim, wide
+from firmware.proof.symbolic_bench import SymbolicBench
 from firmware.proof.z3_solver import z3
 
 

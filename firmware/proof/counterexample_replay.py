@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
 import numpy as np
-from firmware.proof.checked_int import Checked, Fields, OutOfRange, plain_python
-from firmware.proof.time_limit import step_limit, StepLimitExceeded
-from firmware.proof.field_ranges import bounds_after_event, ENTITY, RECORDS
+
+from firmware.proof.checked_int import Cells, Checked, Fields, OutOfRange, plain_python
+from firmware.proof.field_ranges import ENTITY, RECORDS, bounds_after_event
+from firmware.proof.time_limit import ProofTimeout, StepLimitExceeded, step_limit
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
-from collections.abc import Iterator, Mapping
-from firmware.proof.checked_int import Cells, Fields, OutOfRange
-from firmware.proof.time_limit import ProofTimeout, StepLimitExceeded
 
 MOST_OPERATIONS = 20_000
 """Most operations of a call of a kernel; a longer one is inconclusive."""
@@ -123,7 +122,6 @@ def fault_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str
     return found or field_out_of_range(algorithm, event, values)
 
 
-
 # Reachability of a counterexample: short sequences of events from a new state.
 #
 # The state of a counterexample is within inductive bounds, but not every such state is reachable.
@@ -177,4 +175,3 @@ def _state_of(state: Fields, values: Mapping[str, int]) -> dict[str, int]:
             for place, value in cells.items():
                 found[f"state.{name}[{', '.join(map(str, place))}]"] = int(value)
     return found
-

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from firmware.proof.symbolic_bench import differences, Stimulus
-from firmware.proof.overflow_proof import Proof, REFUTED
+from firmware.proof.overflow_proof import REFUTED, Proof
+from firmware.proof.symbolic_bench import Stimulus, differences
 
 KERNEL = '''"""{name}: {event} of {place} {what}."""
 

@@ -14,14 +14,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from firmware.proof.symbolic_bench import SymbolicBench
-from firmware.proof.module_claims import narrow, Question, wide
-from firmware.proof.time_limit import ProofTimeout
 from firmware.proof.function_definitions import same_sum, with_definitions
-from firmware.proof.uninterpreted_functions import product_at_most
+from firmware.proof.module_claims import Question, narrow, wide
+from firmware.proof.symbolic_bench import SymbolicBench
+from firmware.proof.time_limit import ProofTimeout
 from firmware.proof.uninterpreted_functions import (
     lfsr_draw,
     product,
+    product_at_most,
     product_within,
     quotient,
     spread,
@@ -140,7 +140,10 @@ class Divides(CutPoint):
             self.taken = {}
             rounds = self.constant_register(bench.now, "left")
             width = self.now(bench, "quotient").size()
-            if rounds == width // self.step_bits and self.constant_register(bench.now, "remainder") == 0:
+            if (
+                rounds == width // self.step_bits
+                and self.constant_register(bench.now, "remainder") == 0
+            ):
                 self.taken = {name: self.rename(bench, name) for name in ("quotient", "by")}
                 self.lemma(bench, "divide", lambda: self.digit(bench))
         elif self.taken and busy == 0:
@@ -196,7 +199,10 @@ class Spreads(CutPoint):
     share: Multiplies | None = None
 
     def step(self, bench: SymbolicBench, before: Any) -> None:
-        was, state = self.constant_register(before, "state"), self.constant_register(bench.now, "state")
+        was, state = (
+            self.constant_register(before, "state"),
+            self.constant_register(bench.now, "state"),
+        )
         if self.share is None:
             self.share = Multiplies(f"{self.prefix}share_of.", self.quiet)
         self.share.step(bench, before)
@@ -349,10 +355,15 @@ class Quantises(CutPoint):
 
     def step(self, bench: SymbolicBench, before: Any) -> None:
         z = z3()
-        was, state = self.constant_register(before, "state"), self.constant_register(bench.now, "state")
+        was, state = (
+            self.constant_register(before, "state"),
+            self.constant_register(bench.now, "state"),
+        )
         if was == 0 and state == 1:
             self.taken = {"first": len(bench.put) - 1}
-            if all(self.constant_register(bench.now, n) == v for n, v in (("limit", 0), ("grown", 0))):
+            if all(
+                self.constant_register(bench.now, n) == v for n, v in (("limit", 0), ("grown", 0))
+            ):
                 delta = self.rename(bench, "delta")
                 self.taken |= {"delta": delta, "weight": bench.put[-1]["weight"]}
         elif "weight" in self.taken and was == 1 and state == 2:

@@ -1,6 +1,7 @@
 """Ranges of the fields of all records: declared once, with a reason each.
 
-Proofs assume these ranges: the values that a plan may have (orchestrator.plan.field_types), that fields
+Proofs assume these ranges: the values that a plan may have (orchestrator.plan.field_types), that
+fields
 of frames hold, and that a run of an hour can reach. A kernel that writes a field of its record must
 leave it within its range.
 """
@@ -57,12 +58,18 @@ QUEUED = Range(
 ROOM = Range((0, NEVER), "octets: a buffer, or NEVER without a bound")
 OCTETS = Range((0, MOST_OCTETS), "octets: an hour of the fastest link", 1 << 32)
 COUNT = Range((0, EVENTS), "events of a run", 1 << 12)
-COUNTER_INCREASE = Range((0, (1 << 31) - 1), "more than before: totals are carried modulo 2^32 (go-back-n)")
+COUNTER_INCREASE = Range(
+    (0, (1 << 31) - 1), "more than before: totals are carried modulo 2^32 (go-back-n)"
+)
 INDEX = Range((-2, 1 << 31), "an index, NONE or ELSEWHERE")
 FLAG = Range((0, 1), "0 or 1")
-MESSAGE_VALUE = Range((0, MOST_RATE), "what a message says: a feedback, quanta, or bit/s of a probe")
+MESSAGE_VALUE = Range(
+    (0, MOST_RATE), "what a message says: a feedback, quanta, or bit/s of a probe"
+)
 SMALL = Range((0, 255), "a number of 8 bits")
-QUEUE_DIFFERENCE = Range((-(10**9) - MOST_FRAME, 10**9 + MOST_FRAME), "octets: the difference of two queues")
+QUEUE_DIFFERENCE = Range(
+    (-(10**9) - MOST_FRAME, 10**9 + MOST_FRAME), "octets: the difference of two queues"
+)
 TOS = Range((0, 255), "the IP TOS octet; of a CNM a length, of PFC priorities")
 WINDOW = Range((0, 1 << 40), "octets under way: 1 s of the fastest link, nearly")
 FREE = Range((-(1 << 62), 1 << 62), "a number of the transport's or the program's own")
@@ -88,7 +95,10 @@ FRAMES = {
     "mark": Range((0, MOST_FRAME), TOS.reason),
 }
 ANSWERS = {
-    **_all("offset delta", Range((QUEUE_DIFFERENCE.bounds[0], MOST_OCTETS), "a segment's number, or octets")),
+    **_all(
+        "offset delta",
+        Range((QUEUE_DIFFERENCE.bounds[0], MOST_OCTETS), "a segment's number, or octets"),
+    ),
     "inner": Range((-1, (1 << 32) - 1), "a map of 32 segments, a path entropy, or NONE"),
 }
 """Ranges of these fields in events that may be acknowledgements."""

@@ -1,6 +1,8 @@
-"""Definitions of the functions that a proof takes as uninterpreted (firmware.proof.uninterpreted_functions).
+"""Definitions of the functions that a proof takes as uninterpreted
+(firmware.proof.uninterpreted_functions).
 
-This module uses firmware.proof.kernel_bitvectors for the definition of `lfsr_next`; that uses the names.
+This module uses firmware.proof.kernel_bitvectors for the definition of `lfsr_next`; that uses the
+names.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firmware.proof.kernel_bitvectors import function_of
-from firmware.proof.uninterpreted_functions import Definition, uninterpreted, WIDTH
+from firmware.proof.uninterpreted_functions import WIDTH, Definition, uninterpreted
 from firmware.proof.z3_solver import cached_per_context, z3
 from orchestrator.engine.lfsr import lfsr_next
 

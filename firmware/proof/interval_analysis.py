@@ -7,9 +7,9 @@ and subtractions. Relations between two operands narrow further (firmware.proof.
 
 from __future__ import annotations
 
-from firmware.proof.time_limit import check_limits
 from firmware.proof.relational_bounds import relational_bounds
 from firmware.proof.term_graph import INT64_RANGE, Interval, Term
+from firmware.proof.time_limit import check_limits
 
 
 def hull(a: Interval, b: Interval) -> Interval:

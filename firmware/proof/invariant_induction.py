@@ -1,6 +1,7 @@
 """Proofs of the core's invariants by induction over one step of a limiter.
 
-An invariant is stated once (`orchestrator.run.world_invariants`) and used here as a condition of the
+An invariant is stated once (`orchestrator.run.world_invariants`) and used here as a condition of
+the
 solver. A step is a function of the engine that changes one record and calls no kernel; all of its
 paths are executed as a kernel's are, so that its arithmetic is checked for int64 overflow as well.
 """
@@ -12,16 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from firmware.proof.symbolic_execution import ExecutionContext, SymbolicExecutor
-from firmware.proof.overflow_proof import Finding, OPEN, Proof, PROVED
-from firmware.proof.path_enumeration import explore, PathChoices
-from firmware.proof.field_ranges import LIMITERS, MOST_FRAME, MOST_RATE, NOW
 from firmware.proof.counterexample_replay import shapes_of
-from firmware.proof.smt_encoding import IntegerEncoding, solve
-from firmware.proof.z3_solver import check_sat, separate_context, z3
+from firmware.proof.field_ranges import LIMITERS, MOST_FRAME, MOST_RATE, NOW
 from firmware.proof.kernel_source import python_function, source_of
+from firmware.proof.overflow_proof import OPEN, PROVED, Finding, Proof
+from firmware.proof.path_enumeration import PathChoices, explore
+from firmware.proof.smt_encoding import IntegerEncoding, solve
+from firmware.proof.symbolic_execution import ExecutionContext, SymbolicExecutor
 from firmware.proof.symbolic_state import Obligation, Record, State
 from firmware.proof.term_graph import Interval, Term, Terms
+from firmware.proof.z3_solver import check_sat, separate_context, z3
 from orchestrator.engine.records import LIMITER
 from orchestrator.run.world_invariants import Invariant
 

@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from firmware.proof.symbolic_execution import ExecutionContext, SymbolicExecutor
-from firmware.proof.interval_analysis import PathFacts
-from firmware.proof.uninterpreted_functions import CALLS, Definition, Opaque
-from firmware.proof.parameter_bounds import record_of
-from firmware.proof.path_enumeration import explore, PathChoices
-from firmware.proof.field_ranges import ENTITY, RECORDS
 from firmware.proof.counterexample_replay import kernels_of, shapes_of
-from firmware.proof.smt_encoding import BitVectorEncoding
-from firmware.proof.z3_solver import z3
+from firmware.proof.field_ranges import ENTITY, RECORDS
+from firmware.proof.interval_analysis import PathFacts
 from firmware.proof.kernel_source import python_function, source_of
+from firmware.proof.parameter_bounds import record_of
+from firmware.proof.path_enumeration import PathChoices, explore
+from firmware.proof.smt_encoding import BitVectorEncoding
+from firmware.proof.symbolic_execution import ExecutionContext, SymbolicExecutor
 from firmware.proof.symbolic_state import Record, State
 from firmware.proof.term_graph import INT64_RANGE, Interval, Term, Terms
+from firmware.proof.uninterpreted_functions import CALLS, Definition, Opaque
+from firmware.proof.z3_solver import z3
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
 

@@ -11,11 +11,11 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
-from firmware.proof.widening import bounds_after, BoundsChange, change, widened
 from firmware.proof.interval_analysis import hull
-from firmware.proof.path_enumeration import explore, LoopExited, PathChoices, ReturnReached
+from firmware.proof.path_enumeration import LoopExited, PathChoices, ReturnReached, explore
 from firmware.proof.symbolic_state import Infeasible, State
-from firmware.proof.term_graph import Interval, LEAST, MOST, Term
+from firmware.proof.term_graph import LEAST, MOST, Interval, Term
+from firmware.proof.widening import BoundsChange, bounds_after, change, widened
 
 Follow = Any
 """Symbolic executor (firmware.proof.symbolic_execution), which calls this module for its loops."""
@@ -218,7 +218,11 @@ def _round(
         for place, old, new in _changed(names, before, inside):
             ends = inside.state.known.bounds(new)
             loop.ends[place] = hull(ends, loop.ends.get(place, ends))
-            mine = change(new, old, inside.state.known) if old is not None else BoundsChange(None, ends)
+            mine = (
+                change(new, old, inside.state.known)
+                if old is not None
+                else BoundsChange(None, ends)
+            )
             loop.changes[place] = mine.joined(loop.changes.get(place, mine))
 
     def walk(choices: PathChoices) -> None:
@@ -258,7 +262,12 @@ def _round(
 
 
 def _havoc(
-    at: Follow, node: ast.For | ast.While, loop: _Loop, place: LoopVariable, bounds: Interval, begin: State
+    at: Follow,
+    node: ast.For | ast.While,
+    loop: _Loop,
+    place: LoopVariable,
+    bounds: Interval,
+    begin: State,
 ) -> Term:
     """Value of a name or field after any number of rounds: its initial value plus an increment
     where rounds only add, so that the increment of a whole event is known; else arbitrary."""

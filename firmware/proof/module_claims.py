@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from firmware.proof.symbolic_bench import SymbolicBench
 from firmware.proof.btor2 import System
+from firmware.proof.symbolic_bench import SymbolicBench
 from orchestrator.algorithm import Algorithm
 
 Find = Callable[[str, str], Algorithm]

@@ -19,18 +19,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from firmware.proof.time_limit import checks_made, ProofTimeout, seconds_left, time_limit
-from firmware.proof.random_witness import random_calls, random_value
-from firmware.proof.path_merge import LATE
-from firmware.proof.state_bounds_fixpoint import explore_kernels, KernelPaths
-from firmware.proof.parameter_bounds import presets_of
+from firmware.proof.counterexample_replay import field_out_of_range, overflow_of, reaching_events
 from firmware.proof.field_ranges import ENTITY, RECORDS
-from firmware.proof.counterexample_replay import reaching_events
-from firmware.proof.counterexample_replay import field_out_of_range, overflow_of
+from firmware.proof.parameter_bounds import presets_of
+from firmware.proof.path_merge import LATE
+from firmware.proof.random_witness import random_calls, random_value
 from firmware.proof.smt_encoding import solve
-from firmware.proof.z3_solver import separate_context
+from firmware.proof.state_bounds_fixpoint import KernelPaths, explore_kernels
 from firmware.proof.symbolic_state import Obligation
-from firmware.proof.term_graph import evaluate, Interval, LEAST, MOST, Term, variables
+from firmware.proof.term_graph import LEAST, MOST, Interval, Term, evaluate, variables
+from firmware.proof.time_limit import ProofTimeout, checks_made, seconds_left, time_limit
+from firmware.proof.z3_solver import separate_context
 from orchestrator.algorithm import Algorithm
 
 PROVED, REFUTED, OPEN = "proved", "refuted", "open"
@@ -179,7 +178,12 @@ def _question(
         if shows(algorithm, event, shown):
             shortest_values = _nonzero_values(_shortest(algorithm, event, shown, shows))
             return Finding(
-                REFUTED, event, place, one.what, shortest_values, reaching_events(algorithm, event, shortest_values)
+                REFUTED,
+                event,
+                place,
+                one.what,
+                shortest_values,
+                reaching_events(algorithm, event, shortest_values),
             )
     why = (
         "the solver has no answer in its time" if answer == "unknown" else "not confirmed by a run"

@@ -43,7 +43,9 @@ def _bounds(model_field: Any) -> list[Interval]:
         return [(0, len(get_args(kind)) - 1)]
     low, high = _declared(model_field)
     if kind is Fraction:
-        most = min([LIMIT - 1, *(m.most for m in model_field.metadata if isinstance(m, RatioLimit))])
+        most = min(
+            [LIMIT - 1, *(m.most for m in model_field.metadata if isinstance(m, RatioLimit))]
+        )
         top = most if high is None or high > most else int(high * most)
         above = low is not None and (low > 0 or _strict(model_field))
         return [(int(above), min(most, top)), (1, most)]

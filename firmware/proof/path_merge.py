@@ -13,14 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from firmware.proof.interval_analysis import hull, PathFacts
-from firmware.proof.path_enumeration import explore, LoopExited, PathChoices, ReturnReached
+from firmware.proof.interval_analysis import PathFacts, hull
+from firmware.proof.path_enumeration import LoopExited, PathChoices, ReturnReached, explore
 from firmware.proof.symbolic_state import Infeasible, State
 from firmware.proof.term_graph import Interval, Term
 
 LATE = "not all paths are followed in its time"
 Follow = Any
-"""Symbolic executor (firmware.proof.symbolic_execution), which calls this module for its statements."""
+"""Symbolic executor (firmware.proof.symbolic_execution), which calls this module for its
+statements."""
 
 
 @dataclass
@@ -123,7 +124,9 @@ def _joined_term(
     return chosen
 
 
-def _names(at: Follow, ways: list[_StatementExit], join: Callable[[list[Term]], Term]) -> dict[str, Any]:
+def _names(
+    at: Follow, ways: list[_StatementExit], join: Callable[[list[Term]], Term]
+) -> dict[str, Any]:
     """Local names that have a value on all paths."""
     names: dict[str, Any] = {}
     for name, value in ways[0].names.items():
@@ -135,7 +138,9 @@ def _names(at: Follow, ways: list[_StatementExit], join: Callable[[list[Term]], 
     return names
 
 
-def _state(at: Follow, known: PathFacts, ways: list[_StatementExit], join: Callable[[list[Term]], Term]) -> State:
+def _state(
+    at: Follow, known: PathFacts, ways: list[_StatementExit], join: Callable[[list[Term]], Term]
+) -> State:
     states = [way.state for way in ways]
     state = State(known)
     before = len(at.state.put)  # writes before the statement stay, in order

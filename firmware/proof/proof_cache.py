@@ -13,10 +13,10 @@ from types import ModuleType
 from typing import Any
 
 import orchestrator
-from firmware.verilog_modules import RTL
 from firmware.proof.checked_int import names_in
-from firmware.proof.overflow_proof import Finding, Proof
 from firmware.proof.kernel_source import python_function
+from firmware.proof.overflow_proof import Finding, Proof
+from firmware.verilog_modules import RTL
 from orchestrator.algorithm import Algorithm
 
 ENGINE = Path(orchestrator.__file__).parent

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from firmware.proof.overflow_proof import OPEN, Finding, Proof
 from firmware.verilog_modules import RTL
-from firmware.proof.overflow_proof import Finding, OPEN, Proof
 from orchestrator.algorithm import Algorithm
 from orchestrator.errors import BadInput, Problem
 from orchestrator.registry import Registry

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from firmware.proof.function_contracts import CONTRACTS
-from firmware.proof.overflow_proof import Finding, Proof, PROVED
 from firmware.proof.field_ranges import ANSWERS, RECORDS
+from firmware.proof.function_contracts import CONTRACTS
+from firmware.proof.overflow_proof import PROVED, Finding, Proof
 
 HEAD = """# Proofs
 

@@ -43,11 +43,11 @@ def prove_command(
 
     The exit code is 0 when all is proved, 1 when something is refuted or open.
     """
-    from firmware.proof.proof_cache import proofs_as_json as table_of
     from firmware.proof.overflow_proof import PROVED
+    from firmware.proof.proof_cache import proofs_as_json as table_of
+    from firmware.proof.proof_subjects import select_subjects
     from firmware.proof.proofs_page import page_of
     from firmware.proof.z3_solver import z3
-    from firmware.proof.proof_subjects import select_subjects
     from orchestrator.registry import Registry
 
     z3()
@@ -91,11 +91,11 @@ def proof_of(task: tuple[Any, ...]) -> tuple[Any, list[str]]:
 
     The task: kind, name, seconds, whether to ignore the cache, a folder or None.
     """
-    from firmware.proof.proof_cache import cached_proof, digest_of, store_proof
-    from firmware.proof.overflow_proof import REFUTED
-    from firmware.proof.z3_solver import z3
-    from firmware.proof.proof_subjects import algorithm_of_subject, ProofSubject, prove_subject
     from firmware.proof.counterexample_tests import write_counterexamples
+    from firmware.proof.overflow_proof import REFUTED
+    from firmware.proof.proof_cache import cached_proof, digest_of, store_proof
+    from firmware.proof.proof_subjects import ProofSubject, algorithm_of_subject, prove_subject
+    from firmware.proof.z3_solver import z3
     from orchestrator.registry import Registry
 
     kind, name, timeout, again, out = task

@@ -10,9 +10,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 
-from firmware.proof.parameter_bounds import record_of
-from firmware.proof.field_ranges import ENTITY, NOW, RECORDS
 from firmware.proof.counterexample_replay import shapes_of
+from firmware.proof.field_ranges import ENTITY, NOW, RECORDS
+from firmware.proof.parameter_bounds import record_of
 from firmware.proof.term_graph import Interval
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.frames.telemetry_header import FIRST, MOST_STAMPS, WORDS

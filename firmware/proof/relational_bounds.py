@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from firmware.proof.time_limit import check_limits
 from firmware.proof.term_graph import Interval, Term
+from firmware.proof.time_limit import check_limits
 
 FAR = 1 << 200
 UNBOUNDED: Interval = (-FAR, FAR)

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from firmware.proof.btor2 import Absent, transition_system
+from firmware.proof.function_definitions import EvaluatedModel, with_definitions
+from firmware.proof.module_claims import Claim, Find, Question
+from firmware.proof.overflow_proof import OPEN, PROVED, REFUTED, Finding, Proof
 from firmware.proof.symbolic_bench import (
-    differences,
     Stimulus,
+    differences,
     stimulus_of_model,
     with_final_registers,
 )
-from firmware.proof.btor2 import Absent, transition_system
-from firmware.proof.module_claims import Claim, Find, Question
 from firmware.proof.time_limit import ProofTimeout, time_limit
-from firmware.proof.function_definitions import EvaluatedModel, with_definitions
 from firmware.proof.uninterpreted_functions import Definition
-from firmware.proof.overflow_proof import Finding, OPEN, Proof, PROVED, REFUTED
 from firmware.proof.z3_solver import check_sat, separate_context, z3
 from orchestrator.errors import Refused
 
@@ -128,7 +128,9 @@ def _inside(question: Question) -> list[Any]:
     return [is_so for is_so, _ in question.bench.inside]
 
 
-def _confirmed_model(conditions: list[Any], question: Question, timeout_s: float) -> EvaluatedModel | None:
+def _confirmed_model(
+    conditions: list[Any], question: Question, timeout_s: float
+) -> EvaluatedModel | None:
     """Counterexample with uninterpreted functions, if their definitions confirm it."""
     said, model = _solve(conditions, True, timeout_s)
     if said != "sat":

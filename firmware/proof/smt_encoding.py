@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from firmware.proof.interval_analysis import PathFacts
-from firmware.proof.z3_solver import check_sat, z3
 from firmware.proof.term_graph import Term
+from firmware.proof.z3_solver import check_sat, z3
 
 
 class _Encoding(ABC):

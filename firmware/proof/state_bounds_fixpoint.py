@@ -14,27 +14,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from firmware.proof.time_limit import ProofTimeout
-from firmware.proof.symbolic_execution import ExecutionContext, SymbolicExecutor
-from firmware.proof.widening import BoundsChange, change, widened
-from firmware.proof.interval_analysis import hull
-from firmware.proof.path_merge import LATE
-from firmware.proof.parameter_bounds import record_of, relations
-from firmware.proof.path_enumeration import explore, MOST_PATHS, PathChoices, TooManyPaths
+from firmware.proof.counterexample_replay import kernels_of, shapes_of
 from firmware.proof.field_ranges import (
     ANSWERS,
-    bounds_after_event,
     ENTITY,
     EVENTS,
     FEEDBACK_BITS,
     LFSR,
     NOW,
     RECORDS,
+    bounds_after_event,
 )
-from firmware.proof.counterexample_replay import kernels_of, shapes_of
+from firmware.proof.interval_analysis import hull
 from firmware.proof.kernel_source import python_function, source_of
+from firmware.proof.parameter_bounds import record_of, relations
+from firmware.proof.path_enumeration import MOST_PATHS, PathChoices, TooManyPaths, explore
+from firmware.proof.path_merge import LATE
+from firmware.proof.symbolic_execution import ExecutionContext, SymbolicExecutor
 from firmware.proof.symbolic_state import Obligation, Record, State, Untranslated
-from firmware.proof.term_graph import Interval, LEAST, MOST, Term, Terms
+from firmware.proof.term_graph import LEAST, MOST, Interval, Term, Terms
+from firmware.proof.time_limit import ProofTimeout
+from firmware.proof.widening import BoundsChange, change, widened
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
 
@@ -109,7 +109,11 @@ def explore_kernels(
 
 
 def _narrow(
-    algorithm: Algorithm, found: KernelPaths, begin: Mapping[str, Interval], probes: bool, until: float
+    algorithm: Algorithm,
+    found: KernelPaths,
+    begin: Mapping[str, Interval],
+    probes: bool,
+    until: float,
 ) -> None:
     """Narrow bounds after widening: to the initial value and the results of kernels within the
     wider bounds."""
@@ -227,7 +231,9 @@ def _note_ends(at: SymbolicExecutor, done: _Round) -> None:
         before = at.terms.known.get(("var", f"state.{name}"))
         if record == "state" and term is not before:
             ends = at.state.known.bounds(term)
-            how = BoundsChange(None, ends) if before is None else change(term, before, at.state.known)
+            how = (
+                BoundsChange(None, ends) if before is None else change(term, before, at.state.known)
+            )
             done.note(name, ends, how)
     for (kind, name), term, there in at.state.put:
         if kind == "state":
@@ -257,7 +263,9 @@ def _variables(term: Term) -> list[Term]:
     return variables([term])
 
 
-def _require_bounds(at: SymbolicExecutor, record: Record, declared: Mapping[str, Interval] | None) -> None:
+def _require_bounds(
+    at: SymbolicExecutor, record: Record, declared: Mapping[str, Interval] | None
+) -> None:
     """Oblige the kernel's writes to stay within the declared ranges: of its entity, and of its
     state where bounds are declared (the computed ones are inductive already)."""
     node = at.source.tree
@@ -270,7 +278,9 @@ def _require_bounds(at: SymbolicExecutor, record: Record, declared: Mapping[str,
             at.oblige(what, term, bounds, node)
 
 
-def _records(algorithm: Algorithm, event: str, found: KernelPaths, probes: bool) -> dict[str, Record]:
+def _records(
+    algorithm: Algorithm, event: str, found: KernelPaths, probes: bool
+) -> dict[str, Record]:
     entity = ENTITY[algorithm.kind]
     state = Record("state", "state", shapes_of(algorithm.state), found.bounds.__getitem__)
     dtype, ranges = RECORDS[entity]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from firmware.proof.btor2 import Named, System, verilog_files
-from firmware.proof.time_limit import check_limits
 from firmware.proof.function_definitions import EvaluatedModel
+from firmware.proof.time_limit import check_limits
 from firmware.proof.z3_solver import z3
 from orchestrator.errors import Refused
 
@@ -135,7 +135,9 @@ class Stimulus:
     """True if `expected` has the module's wrong values instead of the right ones."""
 
 
-def stimulus_of_model(bench: SymbolicBench, found: EvaluatedModel, module: str, parameters: dict[str, int]) -> Stimulus:
+def stimulus_of_model(
+    bench: SymbolicBench, found: EvaluatedModel, module: str, parameters: dict[str, int]
+) -> Stimulus:
     """Concrete stimulus of a solver's model of a bench.
 
     If a cut point relies on a false condition, later values were computed under it: then only that
@@ -153,7 +155,9 @@ def stimulus_of_model(bench: SymbolicBench, found: EvaluatedModel, module: str, 
     )
 
 
-def with_final_registers(stimulus: Stimulus, bench: SymbolicBench, found: EvaluatedModel) -> Stimulus:
+def with_final_registers(
+    stimulus: Stimulus, bench: SymbolicBench, found: EvaluatedModel
+) -> Stimulus:
     """The same stimulus, expecting the module's own registers after it."""
     behind = [
         (len(bench.put), name, found.number(value))

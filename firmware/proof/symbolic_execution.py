@@ -2,8 +2,8 @@
 
 Where a condition is undecided, both branches are executed, each under its assumption. Loops with a
 known, small number of rounds are unrolled; in other loops the names that a round changes are
-arbitrary within inductive bounds (firmware.proof.loop_analysis). Every operation is an obligation: its
-result fits an int64, no divisor is 0, no shift and no index is out of range.
+arbitrary within inductive bounds (firmware.proof.loop_analysis). Every operation is an obligation:
+its result fits an int64, no divisor is 0, no shift and no index is out of range.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from firmware.proof.field_ranges import bounds_after_event
 from firmware.proof.function_contracts import contract_of
-from firmware.proof.time_limit import check_limits
-from firmware.proof.path_merge import merge_paths
+from firmware.proof.kernel_source import Source, python_function, source_of
 from firmware.proof.loop_analysis import execute_loop
 from firmware.proof.path_enumeration import LoopExited, PathChoices, ReturnReached
-from firmware.proof.field_ranges import bounds_after_event
-from firmware.proof.kernel_source import python_function, Source, source_of
+from firmware.proof.path_merge import merge_paths
 from firmware.proof.symbolic_state import (
     Grid,
     Infeasible,
@@ -32,6 +31,7 @@ from firmware.proof.symbolic_state import (
     Untranslated,
 )
 from firmware.proof.term_graph import INT64_RANGE, Interval, Term, Terms
+from firmware.proof.time_limit import check_limits
 from orchestrator.engine.frames.telemetry_header import FIRST
 
 OPERATORS: dict[type[ast.AST], str] = {

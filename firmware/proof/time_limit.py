@@ -1,7 +1,8 @@
 """Limits of a proof: CPU time and number of checks; exceeding one ends the proof.
 
-Long work calls `check_limits`: each statement of an executed kernel, each computed bound, each operation
-of a kernel on checked numbers, each clock of a module. A solver gets no more time than is `seconds_left`. A
+Long work calls `check_limits`: each statement of an executed kernel, each computed bound, each
+operation of a kernel on checked numbers, each clock of a module. A solver gets no more time than is
+`seconds_left`. A
 concrete run is limited by the number of checks, so that its result does not depend on the clock.
 """
 

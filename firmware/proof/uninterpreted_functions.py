@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from firmware.proof.interval_analysis import PathFacts
-from firmware.proof.smt_encoding import BitVectorEncoding
-from firmware.proof.z3_solver import cached_per_context, z3
 from firmware.proof.kernel_source import python_function
+from firmware.proof.smt_encoding import BitVectorEncoding
 from firmware.proof.term_graph import Term, Terms
+from firmware.proof.z3_solver import cached_per_context, z3
 from orchestrator.engine.lfsr import jittered, lfsr_next
 
 WIDTH = 64
@@ -47,7 +47,10 @@ def spread(base: Any, random: Any) -> Any:
     return uninterpreted("spread", 2)(base, z3().LShR(random, 16))
 
 
-CALLS: Mapping[Any, Callable[..., Any]] = {python_function(lfsr_next): lfsr_draw, python_function(jittered): spread}
+CALLS: Mapping[Any, Callable[..., Any]] = {
+    python_function(lfsr_next): lfsr_draw,
+    python_function(jittered): spread,
+}
 """Functions of kernels that modules compute in blocks with claims of their own."""
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firmware.proof.interval_analysis import hull, PathFacts
-from firmware.proof.term_graph import Interval, LEAST, MOST, Term
+from firmware.proof.interval_analysis import PathFacts, hull
+from firmware.proof.term_graph import LEAST, MOST, Interval, Term
 
 NEVER, MOST_NOW = 1 << 62, 3600 * 10**12
 BITS = (16, 24, 32, 36, 40, 44, 48, 52, 56, 60)

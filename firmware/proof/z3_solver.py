@@ -1,9 +1,10 @@
 """The z3 solver: a context of its own for every proof, answers bounded by resource counts.
 
 The solver's results depend on all terms made in its context, and on the time on the load of the
-machine. So a proof makes its terms in a new context (`separate_context`), and a question, like the proof, is
-limited by the solver's resource count, which is reproducible (`check_sat`). The clock bounds a proof
-as a whole as well (firmware.proof.time_limit); results before that limit depend on neither.
+machine. So a proof makes its terms in a new context (`separate_context`), and a question, like the
+proof, is
+limited by the solver's resource count, which is reproducible (`check_sat`). The clock bounds a
+proof as a whole as well (firmware.proof.time_limit); results before that limit depend on neither.
 
 z3 is only imported here, and only when something is to be proved.
 """

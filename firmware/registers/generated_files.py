@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+
+from firmware.registers.register_map import ENABLE_BIT, HEADER, Register, RegisterMap
 from firmware.registers.register_maps import MAPS
 from firmware.registers.verilog_decoder import verilog
-from firmware.registers.register_map import ENABLE_BIT, HEADER, Register, RegisterMap
 
 INTRODUCTION = """\
 # Registers of the gateware

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firmware.registers.register_map import placed, Register, RegisterMap
+from firmware.registers.register_map import Register, RegisterMap, placed
 from plugins.qcn_cp import SAMPLE_INTERVALS
 
 

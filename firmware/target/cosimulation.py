@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from firmware.target.frame_exchange import (
+    HEADER_OCTETS,
+    Exchange,
     advance,
     capture_foreign_frame,
-    Exchange,
-    HEADER_OCTETS,
     new_exchange,
 )
 from firmware.target.model_network import Link, Rig
@@ -97,7 +97,9 @@ class Cosim:
                 link = self._by_number[int(taken.directions[k])]
                 due, length = int(taken.due[k]), int(taken.lengths[k])
                 receiver = link.receiver if link.receiver_is_model else NONE
-                capture_foreign_frame(self.gate.world, link.sender, receiver, taken.octets[k], length, due)
+                capture_foreign_frame(
+                    self.gate.world, link.sender, receiver, taken.octets[k], length, due
+                )
                 if not link.receiver_is_model:
                     self._waiting.append((due, link.receiver, length, taken.octets[k].copy()))
             if taken.count < len(taken.due):
@@ -127,4 +129,6 @@ class Cosim:
             link: Link = self._into[sender]
             due, length = int(exchange.due[k]), int(exchange.lengths[k])
             self.fabric.send(link.number, due, length, exchange.octets[k])
-            capture_foreign_frame(self.gate.world, NONE, link.receiver, exchange.octets[k], length, due)
+            capture_foreign_frame(
+                self.gate.world, NONE, link.receiver, exchange.octets[k], length, due
+            )

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator.engine.frames.frame_codec import decode, encode, FOREIGN
+from orchestrator.engine.frames.frame_codec import FOREIGN, decode, encode
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import DATA, NONE
 from orchestrator.engine.node_api import count_latency, give_back, receive, step, store_frame, take
+from orchestrator.engine.records import DATA, NONE
 
 HEADER_OCTETS = 128
 """Octets of a frame that are exchanged; zeros follow."""

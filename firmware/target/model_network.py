@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firmware.driver.window_discovery import discover
 from firmware.driver.nic_driver import Nic
 from firmware.driver.plan_records import NodeBlock, Records
 from firmware.driver.switch_driver import Switch
-from firmware.verilated.model_build import build_fabric, Model
+from firmware.driver.window_discovery import discover
 from firmware.verilated.fabric_binding import Fabric
+from firmware.verilated.model_build import Model, build_fabric
 from firmware.verilated.parallel_build import build_models
 from orchestrator.assembly import Assembly
 from orchestrator.engine.node_api import BIT_PS, CLOCK_BITS

@@ -36,7 +36,9 @@ def check(
     resolved: ResolvedPlan, installed: Iterable[Target], more: Iterable[Refused] = ()
 ) -> None:
     """Raises Refused for all lacks of the gateware, and for those that the caller adds."""
-    reasons = list({str(lack): lack for lack in (*missing_capabilities(resolved, installed), *more)}.values())
+    reasons = list(
+        {str(lack): lack for lack in (*missing_capabilities(resolved, installed), *more)}.values()
+    )
     if len(reasons) == 1:
         raise reasons[0]
     where: dict[tuple[str, str], list[str]] = {}
@@ -44,7 +46,8 @@ def check(
         where.setdefault((one.lack, one.remedy), []).append(one.who.removeprefix(PREFIX))
     if where:
         rows = "".join(
-            f"\n  {_shortened_list(names)}: {lack}. {remedy}" for (lack, remedy), names in where.items()
+            f"\n  {_shortened_list(names)}: {lack}. {remedy}"
+            for (lack, remedy), names in where.items()
         )
         things = f"{len(where)} thing{'s' * (len(where) > 1)}"
         raise Refused(f"target {TARGET}", f"it lacks {things}", f"Where, and what would do:{rows}")
@@ -128,9 +131,9 @@ def _node_lacks(plan: Plan, name: str) -> Iterator[Refused]:
     node = plan.nodes[name]
     for key, field in type(node).model_fields.items():
         given = getattr(node, key)
-        if key not in SUPPORTED_KEYS[node.kind] | SEPARATELY_CHECKED_KEYS and given != field.get_default(
-            call_default_factory=True
-        ):
+        if key not in SUPPORTED_KEYS[
+            node.kind
+        ] | SEPARATELY_CHECKED_KEYS and given != field.get_default(call_default_factory=True):
             yield refusal(name, f"it knows no {key!r}", f"Leave {key!r} out, or run it elsewhere.")
     ports = [port for port in plan.ports() if port.node == name]
     if len(plan.lanes()) > 1:

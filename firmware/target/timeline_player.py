@@ -26,8 +26,8 @@ def play_timeline(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
 
     `wait` is called before each with its time (ps) and kind, and returns at that time.
     """
-    from orchestrator.engine.records import MARK, SERVE
     from orchestrator.engine.node_api import run_command, take_row
+    from orchestrator.engine.records import MARK, SERVE
 
     _marks_last(gate)
     world, plan = gate.world, gate.resolved.plan

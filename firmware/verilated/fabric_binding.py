@@ -158,7 +158,9 @@ class Fabric:
             self._lengths.ctypes.data,
             self._octets.ctypes.data,
         )
-        return TransmittedFrames(int(count), self._directions, self._due, self._lengths, self._octets)
+        return TransmittedFrames(
+            int(count), self._directions, self._due, self._lengths, self._octets
+        )
 
     def bus(self, node: int, advance: Callable[[], None]) -> ModelBus:
         """The register bus of a node; `advance` clocks until accesses are answered."""

@@ -7,6 +7,7 @@ folder of its own and is renamed when complete; a process that needs a build in 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import os
@@ -14,14 +15,14 @@ import platform
 import shutil
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
 from firmware.toolchain import verilator_environment
 from orchestrator.errors import Refused, RunFailed
 from orchestrator.progress import Progress, Report
-import contextlib
-import time
-from collections.abc import Callable, Iterator
 from orchestrator.run import folder_lock
 
 # Build lock: a process that wants what another process is building waits and takes the result.

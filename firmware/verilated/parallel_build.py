@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from firmware.verilated.model_build import build_model, end_builds, is_built, Model
+from firmware.verilated.model_build import Model, build_model, end_builds, is_built
 from orchestrator.progress import Progress, Report, silent
 
 POLL_INTERVAL_S = 0.1

@@ -1,7 +1,6 @@
 """Assembly of a world from a resolved plan: names become rows and offsets."""
 
-from orchestrator.assembly.world_assembly import ReusableWorld
-from orchestrator.assembly.world_assembly import assemble, Assembly
 from orchestrator.assembly.recording_builder import record
+from orchestrator.assembly.world_assembly import Assembly, ReusableWorld, assemble
 
-__all__ = ["ReusableWorld", "Assembly", "assemble", "record"]
+__all__ = ["Assembly", "ReusableWorld", "assemble", "record"]

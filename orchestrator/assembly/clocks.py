@@ -11,8 +11,8 @@ from orchestrator.assembly.world_builder import SeededField
 from orchestrator.engine.lfsr import drawn_below
 from orchestrator.engine.node.transmitter import BIT_PS, CLOCK_BITS
 from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Switch
-from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.entity_names import Flow
+from orchestrator.plan.plugin_catalog import Use
 
 PPM = 10**6
 IN_ENGINE = frozenset({"simulated", "software"})
@@ -50,7 +50,9 @@ def phase(resolved: ResolvedPlan, flow: Flow, use: Use, rate: int) -> int:
     return drawn_below(plan.seed, f"{flow.entity}/phase", interval(plan, flow, use, rate))
 
 
-def drawn_phase(resolved: ResolvedPlan, row: int, flow: Flow, use: Use, rate: int) -> list[SeededField]:
+def drawn_phase(
+    resolved: ResolvedPlan, row: int, flow: Flow, use: Use, rate: int
+) -> list[SeededField]:
     """The same for a source that makes frames, as what each seed draws anew."""
     plan = resolved.plan
     if plan.phase == "aligned":

@@ -73,7 +73,10 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
             total += _in_host_queue(resolved, flow, shortest)
     for port in plan.ports():
         waits = late or isinstance(plan.nodes[port.peer], Sink)
-        total += _octets_in_flight(resolved, port.link, later, LEAST_INTERVAL_PS if waits else 0) // shortest
+        total += (
+            _octets_in_flight(resolved, port.link, later, LEAST_INTERVAL_PS if waits else 0)
+            // shortest
+        )
         total += CONTROL_PER_PORT + (0 if waits else ON_THE_WIRE)
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
@@ -93,7 +96,9 @@ def _has_short_frames(use: Use) -> bool:
     return use.algorithm.messages is not None or use.algorithm.programs
 
 
-def _octets_in_flight(resolved: ResolvedPlan, name: str, later: dict[str, list[int]], longer: int) -> int:
+def _octets_in_flight(
+    resolved: ResolvedPlan, name: str, later: dict[str, list[int]], longer: int
+) -> int:
     """Octets that a delay line of a link can hold where frames stay `longer` ps than its delay."""
     link = resolved.plan.links[name]
     use = resolved.use("delay_line", name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.engine.node.transmitter import BIT_PS
 from orchestrator.plan import Flow, Plan, Port, Switch
-from orchestrator.plan.shortest_paths import path, Routes
+from orchestrator.plan.shortest_paths import Routes, path
 
 
 @dataclass(frozen=True)

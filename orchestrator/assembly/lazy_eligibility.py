@@ -4,11 +4,11 @@ before the port is read, and inputs of switches that need none for a transfer th
 from __future__ import annotations
 
 from collections.abc import Collection
-from orchestrator.assembly.world_builder import Row, WorldBuilder
+
 from orchestrator.assembly.row_index import Indices
-from orchestrator.engine.records import FRAMES, LAZY, LAZY_BEHIND_INPUTS, NEVER, NONE
+from orchestrator.assembly.world_builder import Row, WorldBuilder
+from orchestrator.engine.records import FRAMES, LAZY, LAZY_BEHIND_INPUTS, NEVER, NIC, NONE, SWITCH
 from orchestrator.plan import Port, ResolvedPlan
-from orchestrator.engine.records import FRAMES, NEVER, NIC, NONE, SWITCH
 
 DEPARTURE_EVENTS = {"congestion_point": "departure", "pause": "dequeue"}
 """Event of a frame that leaves a buffer, by the kind of algorithm that observes the buffer."""
@@ -58,7 +58,9 @@ def mark_lazy_ports(
         lane = builder.lanes[port["first_lane"]]
         if port["ahead"] and lane["queue"] != NONE and lane["granted"] == NEVER:
             queue = builder.queues[lane["queue"]]
-            simple = not port["in_order"] and _is_timed_only(queue) and _frees_no_input(builder, port)
+            simple = (
+                not port["in_order"] and _is_timed_only(queue) and _frees_no_input(builder, port)
+            )
             if simple and is_local_link(builder, port, nodes):
                 port["late"] = LAZY_BEHIND_INPUTS if queue["crossbar"] else LAZY
 
@@ -90,7 +92,6 @@ def _frees_no_input(builder: WorldBuilder, port: Row) -> bool:
         return True
     side = builder.inputs[port["input"]]
     return not (side["retain"] or side["shared"])
-
 
 
 MOST_FLOWS = 8
@@ -141,4 +142,3 @@ def _add_agenda(builder: WorldBuilder, row: int, flows: list[int]) -> None:
     builder.ports[row]["entries"] = 1 + len(flows)
     for flow in flows:
         builder.flows[flow]["entry"] = builder.add(builder.agenda, flow=flow, **never)
-

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.assembly.world_assembly import Assembly
 from orchestrator.assembly.descriptor_bound import descriptors
 from orchestrator.assembly.queue_rows import units_of
 from orchestrator.assembly.timeline_commands import commands_of
+from orchestrator.assembly.world_assembly import Assembly
 from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, wake_at
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import DISABLE_LAZINESS

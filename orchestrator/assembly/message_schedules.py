@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.assembly.message_dependencies import dependency_problem, Gates
+from orchestrator.assembly.message_dependencies import Gates, dependency_problem
 from orchestrator.assembly.telemetry_space import headers, room
 from orchestrator.engine.records import MESSAGE, NEVER, NONE
 from orchestrator.engine.workload import ApplicationMessages, Connections
@@ -87,7 +87,10 @@ def schedules(resolved: ResolvedPlan) -> Iterator[tuple[str, EntryMessages]]:
             continue
         gates += len(made.waiting.pauses)
         stop = resolved.plan.traffic[name].stop
-        yield name, EntryMessages(flows, Gates(made.waiting.pauses, NEVER if stop is None else stop))
+        yield (
+            name,
+            EntryMessages(flows, Gates(made.waiting.pauses, NEVER if stop is None else stop)),
+        )
 
 
 def _refused(resolved: ResolvedPlan, where: str, value: object, accepted: str) -> BadInput:

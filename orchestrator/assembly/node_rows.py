@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
 from orchestrator.assembly.clocks import drawn_phase, drift, phase
 from orchestrator.assembly.message_schedules import schedules
-from orchestrator.assembly.row_index import Indices, tree_of
 from orchestrator.assembly.queue_rows import add_queues
 from orchestrator.assembly.route_tables import add_routes
+from orchestrator.assembly.row_index import Indices, tree_of
 from orchestrator.assembly.telemetry_space import headers, room
+from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
 from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
 from orchestrator.engine.node.transmitter import BIT_PS
 from orchestrator.engine.records import (

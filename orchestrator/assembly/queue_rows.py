@@ -6,10 +6,10 @@ from heapq import nlargest
 
 import numpy as np
 
-from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
 from orchestrator.assembly.clocks import draws_for_room
 from orchestrator.assembly.lazy_eligibility import lacks_departure_hook
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
 from orchestrator.engine.node.buffer_occupancy import UNIT_OCTETS
 from orchestrator.engine.records import NEVER, NONE, VOQ
 from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch

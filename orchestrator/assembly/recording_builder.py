@@ -8,22 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.assembly.world_assembly import Assembly
-from orchestrator.assembly.sample_columns import Probe
-from orchestrator.assembly.ideal_fct import ideal_ps, Paths
-from orchestrator.assembly.sample_columns import rows_at_distinct_times
+from orchestrator.assembly.ideal_fct import Paths, ideal_ps
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import Probe, rows_at_distinct_times
 from orchestrator.assembly.source_activity import rates_set, sources_on
 from orchestrator.assembly.telemetry_space import headers
 from orchestrator.assembly.timeline_commands import marks
+from orchestrator.assembly.world_assembly import Assembly
 from orchestrator.engine.node.latency_histogram import latency_edges
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NEVER
 from orchestrator.engine.workload import ENDLESS
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Port, ResolvedPlan
-from orchestrator.plan.external_nodes import facing
 from orchestrator.plan.entity_names import is_ours
+from orchestrator.plan.external_nodes import facing
 from orchestrator.recording import Event, MessageTable, PortCapture, Recording
 
 

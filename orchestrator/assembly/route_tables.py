@@ -1,6 +1,7 @@
 """Route tables of a world: the port to each destination, and port sets for several paths.
 
-A node has a route for every *place* (`orchestrator.plan.shortest_paths`), not for every address: all
+A node has a route for every *place* (`orchestrator.plan.shortest_paths`), not for every address:
+all
 that lie behind one switch have the same one everywhere but there. At that switch the route is HERE,
 and the address itself says which port leads to it. Addresses that some node treats in a way of
 their own (named in the plan's forwarding, of flows with `via`, of multicast trees) are apart.
@@ -10,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.assembly.world_builder import WorldBuilder
 from orchestrator.assembly.row_index import Indices, is_end, tree_of
+from orchestrator.assembly.world_builder import WorldBuilder
 from orchestrator.engine.frames.address_index import GROUP
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
@@ -23,9 +24,7 @@ from orchestrator.engine.records import (
     SPREAD_FRAMES,
 )
 from orchestrator.plan import Plan, Switch
-from orchestrator.plan.shortest_paths import Distances, distances, FAR
-from orchestrator.plan.shortest_paths import Hops
-from orchestrator.plan.shortest_paths import tree
+from orchestrator.plan.shortest_paths import FAR, Distances, Hops, distances, tree
 
 NOWHERE = 0
 """The column of addresses that nothing is sent to."""

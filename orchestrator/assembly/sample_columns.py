@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
+
 from orchestrator.algorithm import Algorithm
-from orchestrator.assembly.world_builder import STATE_OF
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sampled_quantities import (
     CONTROLLED,
@@ -24,22 +26,23 @@ from orchestrator.assembly.sampled_quantities import (
     QUEUE,
     REASSEMBLY,
     RESENT,
-    Sampled,
     STORMS,
     TRIMMED,
+    Sampled,
 )
+from orchestrator.assembly.world_builder import STATE_OF
 from orchestrator.errors import BadInput
 from orchestrator.plan import ResolvedPlan, Switch
-from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS
-from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.entity_names import is_ours
+from orchestrator.plan.input_problems import Clash
+from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS
 from orchestrator.recording import ACTIVE, RTT, Column
-import numpy as np
 
 # Sample rows: one for each instant.
 #
 # A mark that lies on the sampling grid gives two rows of one time: what was there when the grid's
 # turn came, and what was there after all that the instant brought. The later one stays.
+
 
 def rows_at_distinct_times(
     times: np.ndarray, values: np.ndarray, *, in_place: bool

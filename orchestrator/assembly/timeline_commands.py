@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.assembly.world_builder import WorldBuilder
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.world_builder import WorldBuilder
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import MARK, NEVER, SERVE, SET, START_FLOW, STOP_FLOW
 from orchestrator.engine.workload import ENDLESS
@@ -15,7 +15,8 @@ FieldAddress = tuple[str, int, str]
 """(array, row, field)"""
 
 SLOT: FieldAddress = ("commands", -1, "value")
-"""Stands for a command's own value: a write that changes nothing (see orchestrator.live.command_slots)."""
+"""Stands for a command's own value: a write that changes nothing (see
+orchestrator.live.command_slots)."""
 SLOT_MARK = -1
 """Value of a command SERVE that is such a slot."""
 
@@ -41,7 +42,9 @@ def add_timeline(
     """
     plan = resolved.plan
     finite = _finite(builder)
-    steps: list[tuple[int, int, int, int, FieldAddress | None]] = [(t, MARK, 0, 0, None) for t in times]
+    steps: list[tuple[int, int, int, int, FieldAddress | None]] = [
+        (t, MARK, 0, 0, None) for t in times
+    ]
     steps += [(t, SET, 0, 0, SLOT) for t in slots]
     steps += [(t, SERVE, 0, SLOT_MARK, None) for t in sorted(set(slots))]
     for row, flow in enumerate(plan.flows()):

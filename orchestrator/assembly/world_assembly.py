@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
 import numpy as np
-from orchestrator.assembly.world_builder import Assembled, Sizes, WorldBuilder
-from orchestrator.assembly.sample_columns import Probe, probes
-from orchestrator.assembly.lazy_eligibility import mark_lazy_ports
-from orchestrator.assembly.lazy_eligibility import mark_lazy_nics
-from orchestrator.assembly.row_index import Indices
-from orchestrator.assembly.node_rows import add_nodes
+
 from orchestrator.assembly.descriptor_bound import descriptors, made_frames
+from orchestrator.assembly.lazy_eligibility import mark_lazy_nics, mark_lazy_ports
+from orchestrator.assembly.node_rows import add_nodes
+from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import Probe, probes
 from orchestrator.assembly.timeline_commands import add_timeline, marks
+from orchestrator.assembly.world_builder import Assembled, Sizes, WorldBuilder
 from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, LINES, SAMPLER_ACTOR, wake_at
-from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.node.world_arrays import FIELDS, World
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external_nodes import captured as captured_ports
 from orchestrator.plan.frame_lengths import frames_of
-from dataclasses import replace
-from orchestrator.engine.node.world_arrays import FIELDS
+
 
 @dataclass
 class Assembly:
@@ -113,11 +113,11 @@ def assemble(
     return Assembly(resolved, world, indices, wanted, times, captured, built)
 
 
-
 # Reusable world: laid out once, then run with several seeds.
 #
 # To lay a small plan out costs as much as to simulate a tenth of it. What a run has written is put
-# back instead, and what the seed decides (`orchestrator.assembly.world_builder.SeededField`) is drawn anew.
+# back instead, and what the seed decides (`orchestrator.assembly.world_builder.SeededField`) is
+# drawn anew.
 
 OVERWRITTEN = frozenset({"rows", "row_times"})
 """Every row is written whole before it counts, and none beyond is read."""
@@ -159,4 +159,3 @@ def _copies(laid: Assembly) -> dict[str, np.ndarray | None]:
         for name, array in arrays.items()
         if name == "memory" or not np.shares_memory(array, whole)
     }
-

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from orchestrator.algorithm import ENTITIES, Algorithm
-from orchestrator.assembly.message_dependencies import concatenated_gates, Gates
-from orchestrator.assembly.memory_offsets import Offsets, WORD
+from orchestrator.assembly.memory_offsets import WORD, Offsets
+from orchestrator.assembly.message_dependencies import Gates, concatenated_gates
 from orchestrator.engine import records
-from orchestrator.engine.kernel_events import EVENTS, RP_NAMED
 from orchestrator.engine.frames import telemetry_header, type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
+from orchestrator.engine.kernel_events import EVENTS, RP_NAMED
 from orchestrator.engine.lfsr import drawn_below, seed_for
-from orchestrator.engine.node.latency_histogram import BINS
 from orchestrator.engine.node.event_queue import LINES, tournament
+from orchestrator.engine.node.latency_histogram import BINS
 from orchestrator.engine.node.world_arrays import (
     WAKE_COMMANDS,
     WAKE_FLOW,
@@ -35,8 +35,8 @@ from orchestrator.engine.node.world_arrays import (
     World,
 )
 from orchestrator.engine.records import NONE
-from orchestrator.plan.field_types import LONGEST_FRAME
 from orchestrator.plan.algorithm_params import Params
+from orchestrator.plan.field_types import LONGEST_FRAME
 
 Row = dict[str, int]
 STATE_OF = "state of "
@@ -365,7 +365,9 @@ def _port_sets(rows: list[tuple[int, ...]]) -> np.ndarray:
 def _stamps(flows: list[Row], pool: int) -> np.ndarray:
     """Rows for the stamps of every frame, as many as any flow has room for; one where none has."""
     most = max((flow.get("stamps", 0) for flow in flows), default=0)
-    return np.zeros((pool if most else 1, telemetry_header.FIRST + telemetry_header.WORDS * most), np.int64)
+    return np.zeros(
+        (pool if most else 1, telemetry_header.FIRST + telemetry_header.WORDS * most), np.int64
+    )
 
 
 def _concatenated(blocks: list[np.ndarray], dtype: np.dtype = records.VOQ) -> np.ndarray:

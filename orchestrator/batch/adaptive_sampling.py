@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
-import numpy as np
-from orchestrator.errors import BadInput
-from orchestrator.batch.parameter_axis import Axis, LIST
-from orchestrator.batch.sample_design import ParameterPoint
 from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from orchestrator.batch.parameter_axis import LIST, Axis
+from orchestrator.batch.sample_design import ParameterPoint
+from orchestrator.errors import BadInput
 
 ROUND = 2
 """Parameter points per round, for each corner of each space: fewer adapt better, more keep more
@@ -125,11 +127,11 @@ def _weight(sides: np.ndarray) -> float:
     return 1.0 if sides.min() <= 0 <= sides.max() else FAINT
 
 
-
 # Crossings: values of one parameter between which the answer changes, others fixed.
 #
 # A crossing lies between two neighbouring parameter points on different sides of the threshold;
 # points whose side is unsure are skipped.
+
 
 def crossing_axis(axes: Sequence[Axis], searched: bool) -> int | None:
     """Index of the parameter along which crossings are reported: the only range, else None.
@@ -169,4 +171,3 @@ def edge_crossings(
         for (low, before), (high, after) in pairwise([line[number] for number in sorted(line)])
         if before != after
     ]
-

@@ -9,20 +9,17 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+
+from orchestrator.batch.eta import RemainingTime, Weigh, format_seconds
+from orchestrator.batch.experiment import SIMULATED, Point
+from orchestrator.batch.process_pool import ProcessPool, Say
+from orchestrator.batch.result_store import FOLDER, Row, Store
+from orchestrator.batch.worker_replies import CRASHED, DONE, IN_PROGRESS, Answer
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.plan import Plan
-from orchestrator.batch.worker_replies import Answer, CRASHED, DONE, IN_PROGRESS
-from orchestrator.batch.process_pool import ProcessPool, Say
-from orchestrator.batch.eta import RemainingTime, Weigh
-from orchestrator.batch.result_store import FOLDER, Row, Store
-from orchestrator.batch.experiment import Point, SIMULATED
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.run.run_result import judge
 from orchestrator.run.verdict import INVALID
-from collections.abc import Sequence
-from orchestrator.batch.eta import format_seconds
-from orchestrator.batch.result_store import Store
-from orchestrator.batch.experiment import Point
 
 STAGE = "running points"
 MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
@@ -146,7 +143,6 @@ def open_result_store(out: Path) -> Store:
     return Store(out / FOLDER)
 
 
-
 def forecast(points: Sequence[Point], store: Store, jobs: int | None) -> str:
     """One sentence; the time is from earlier points of the same plan with any settings."""
     missing = {point.digest: point for point in points if store.get(point) is None}
@@ -160,4 +156,3 @@ def forecast(points: Sequence[Point], store: Store, jobs: int | None) -> str:
     workers = min(jobs or available_cores(), len(missing))
     seconds = sum(costs) / len(costs) * len(missing) / workers
     return f"{text}, roughly {format_seconds(seconds)} with {workers} at once"
-

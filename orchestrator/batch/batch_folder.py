@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from orchestrator.plan import Plan
 from orchestrator.batch.experiment import SIMULATED
+from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.run_folder import new_name, RunFolder
 from orchestrator.run.manifest import build_manifest
+from orchestrator.run.run_folder import RunFolder, new_name
 from orchestrator.run.source_digest import digest_of
 
 NOTHING: Mapping[str, Any] = {}

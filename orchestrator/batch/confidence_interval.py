@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 import statistics
+from collections.abc import Sequence
 from typing import Any
-from orchestrator.plan import Plan
+
 from orchestrator.batch.batch_executor import MeasuredPoint
-from orchestrator.batch.metric_columns import column_name, ColumnTable, metric_filter
+from orchestrator.batch.metric_columns import ColumnTable, column_name, metric_filter
+from orchestrator.plan import Plan
 
 # Prediction intervals of another run, from those of several seeds.
 #
-# For n normally distributed values, another one lies within mean ± t s sqrt(1 + 1/n) with 95 %: s is
+# For n normally distributed values, another one lies within mean ± t s sqrt(1 + 1/n) with 95 %: s
+# is
 # their standard deviation, t the quantile of Student's distribution with n - 1 degrees of freedom.
 
 SHARE = 0.95
@@ -45,7 +47,9 @@ def prediction_intervals(plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str
     return intervals
 
 
-def interval_of_row(intervals: dict[str, dict[str, float]], row: dict[str, Any]) -> dict[str, float] | None:
+def interval_of_row(
+    intervals: dict[str, dict[str, float]], row: dict[str, Any]
+) -> dict[str, float] | None:
     """Prediction interval of an expectation's metric."""
     return intervals.get(column_name(row["metric"], row["of"], row["phase"]))
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchestrator.plan.units import parse_duration
-from orchestrator.batch.sweep_listener import SweepListener
-from orchestrator.batch.result_store import Store
 from orchestrator.batch.experiment import SIMULATED
+from orchestrator.batch.result_store import Store
 from orchestrator.batch.sweep_design import Sweep
+from orchestrator.batch.sweep_listener import SweepListener
+from orchestrator.plan.units import parse_duration
 
 Agree = Callable[[int, float], bool]
 """Takes the most points and their seconds; returns whether to go on. It may be called again with

@@ -7,16 +7,16 @@ same as on this machine: a worker with other sources refuses a point.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
-from orchestrator.errors import BadInput, Refused, RunFailed
-from orchestrator.batch.worker_replies import Answer
-from orchestrator.batch.process_pool import Say
+
 from orchestrator.batch.experiment import Point
-import threading
-from orchestrator.batch.worker_replies import Answer, FAILED
 from orchestrator.batch.point_worker import PointRunner
+from orchestrator.batch.process_pool import Say
+from orchestrator.batch.worker_replies import FAILED, Answer
+from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.registry import Registry
 from orchestrator.run.source_digest import digest_of
 
@@ -99,7 +99,9 @@ class DaskCluster:
             done.add(future)
 
 
-def dask_executor(scheduler: Any) -> Callable[[Say], contextlib.AbstractContextManager[DaskCluster]]:
+def dask_executor(
+    scheduler: Any,
+) -> Callable[[Say], contextlib.AbstractContextManager[DaskCluster]]:
     """Executor on the workers of a scheduler: its address or file, or a cluster object of Dask.
 
     Raises Refused without the extra `dask_executor`.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from orchestrator.batch.experiment import Point
-import time
 from statistics import fmean
+
+from orchestrator.batch.experiment import Point
 from orchestrator.progress import Progress
 
 Weigh = Callable[[Point], float]
@@ -79,7 +80,6 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-
 STAGE = "running points"
 
 
@@ -125,4 +125,3 @@ class SweepProgress:
         if (seconds := self.seconds()) is not None and done < self.most:
             text += f", about {format_seconds(seconds)} left"
         return Progress(STAGE, done / max(self.most, 1), text)
-

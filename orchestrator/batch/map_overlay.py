@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from orchestrator.batch.parameter_axis import Axis
+from orchestrator.batch.parquet_dataset import si_of
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.input_problems import near, shown
 from orchestrator.plan.sweep_table import Overlay
-from orchestrator.batch.parameter_axis import Axis
-from orchestrator.batch.parquet_dataset import si_of
 
 
-def overlay_lines(lines: Sequence[Overlay], axes: Sequence[Axis], source: str) -> list[dict[str, Any]]:
+def overlay_lines(
+    lines: Sequence[Overlay], axes: Sequence[Axis], source: str
+) -> list[dict[str, Any]]:
     """`label`, `at` (parameter -> number) and `points` of each, in SI units. Raises BadInput."""
     by_label = {axis.label: axis for axis in axes}
     found = []

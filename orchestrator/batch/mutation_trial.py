@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.batch.batch_executor import MeasuredPoint
+from orchestrator.batch.experiment import SIMULATED, Experiment, Point
+from orchestrator.batch.seed_statistics import judge_seeds
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import observers, Plan
+from orchestrator.plan import Plan, observers
+from orchestrator.plan.apply_mutant import mutated
 from orchestrator.plan.mutant_match import matching_expectations
 from orchestrator.plan.mutant_table import Mutant
-from orchestrator.plan.apply_mutant import mutated
 from orchestrator.plan.timeline_tables import Expect
-from orchestrator.batch.batch_executor import MeasuredPoint
-from orchestrator.batch.seed_statistics import judge_seeds
-from orchestrator.batch.experiment import Experiment, Point, SIMULATED
 from orchestrator.run.verdict import INVALID, MET
 
 CAUGHT, SURVIVED, SAME = "caught", "survived", "same"

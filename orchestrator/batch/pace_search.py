@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchestrator.plan import Plan
 from orchestrator.batch.batch_executor import RunPoint
-from orchestrator.batch.result_store import Row
 from orchestrator.batch.experiment import Point
+from orchestrator.batch.result_store import Row
+from orchestrator.plan import Plan
 from orchestrator.run.verdict import INVALID
 from orchestrator.targets.software.pace_step import SLOWEST
 

@@ -20,9 +20,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orchestrator.batch.confidence_interval import mean_and_half
 from orchestrator.batch.parameter_axis import Axis
 from orchestrator.batch.sample_design import ParameterPoint
-from orchestrator.batch.confidence_interval import mean_and_half
 
 POINTS, PARAMETER_POINTS = "points", "places.parquet"
 FILE_ROWS = 10_000

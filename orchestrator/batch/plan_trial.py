@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.errors import Refused
-from orchestrator.plan import Plan
 from orchestrator.batch.batch_executor import MeasuredPoint
+from orchestrator.batch.experiment import SIMULATED, Experiment, Point
 from orchestrator.batch.mutation_trial import ACCEPTED_OUTCOMES, CAUGHT, MutationTrial
 from orchestrator.batch.pace_search import octets, real_seconds
 from orchestrator.batch.seed_statistics import judge_seeds
-from orchestrator.batch.experiment import Experiment, Point, SIMULATED
+from orchestrator.errors import Refused
+from orchestrator.plan import Plan
 from orchestrator.run.verdict import INVALID, check
 from orchestrator.terminal import format_output
 

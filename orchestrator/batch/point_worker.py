@@ -1,6 +1,7 @@
 """Worker process: runs points on `simulated` one after another, with the engine loaded.
 
-Started as `python -m orchestrator.batch.point_worker DESCRIPTOR`. It receives (table or None, seed): an
+Started as `python -m orchestrator.batch.point_worker DESCRIPTOR`. It receives (table or None,
+seed): an
 experiment's table, or None for the last one; and replies (outcome, result). For a slow point it
 reports the estimated duration before. It writes no file, and ends when its parent does.
 """
@@ -20,9 +21,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from orchestrator.assembly import ReusableWorld
+from orchestrator.batch.worker_replies import CRASHED, DONE, FAILED, IN_PROGRESS, Answer
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.batch.worker_replies import Answer, CRASHED, DONE, FAILED, IN_PROGRESS
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.registry import Registry
 from orchestrator.run.engine_compile import compile_lock, is_compiled
@@ -59,7 +60,9 @@ class DurationEstimate:
             self._send((IN_PROGRESS, (now - begun) / (progress.done - share)))
 
 
-def simulate(resolved: ResolvedPlan, again: ReusableWorld, progress: Report = silent) -> dict[str, Any]:
+def simulate(
+    resolved: ResolvedPlan, again: ReusableWorld, progress: Report = silent
+) -> dict[str, Any]:
     """Measurements of one point, and the seconds that it took.
 
     The run reuses the arrays of earlier points of the same experiment, in `again`.

@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 
 from orchestrator import python_command
-from orchestrator.errors import RunFailed
-from orchestrator.batch.worker_replies import Answer, DONE, IN_PROGRESS
 from orchestrator.batch.experiment import Point
+from orchestrator.batch.worker_replies import DONE, IN_PROGRESS, Answer
+from orchestrator.errors import RunFailed
 
 WORKER = "orchestrator.batch.point_worker"
 TRIES = 2

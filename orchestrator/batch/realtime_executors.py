@@ -5,23 +5,22 @@ Each point waits in a thread of its own; the controller assigns points to machin
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from types import TracebackType
-from orchestrator.batch.worker_replies import Answer
-from orchestrator.batch.batch_executor import RunPoint
-from orchestrator.batch.process_pool import Say
-from orchestrator.batch.experiment import Point
-from orchestrator.batch.stream_executor import Executor
-import contextlib
-import time
 from typing import Any
+
+from orchestrator.batch.batch_executor import MEASURED, RunPoint
+from orchestrator.batch.experiment import Point
+from orchestrator.batch.process_pool import Say
+from orchestrator.batch.result_store import Row
+from orchestrator.batch.stream_executor import Executor
+from orchestrator.batch.worker_replies import DONE, FAILED, Answer
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
-from orchestrator.batch.worker_replies import Answer, DONE, FAILED
-from orchestrator.batch.batch_executor import MEASURED, RunPoint
-from orchestrator.batch.result_store import Row
 from orchestrator.run.verdict import INVALID
 
 # Serial executor in real time: on `software`, on `gateware`, on machines of a testbed.

@@ -17,14 +17,13 @@ import json
 import os
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
-from orchestrator.errors import BadInput, RunFailed
+
 from orchestrator.batch.experiment import Point
+from orchestrator.errors import BadInput, RunFailed
 from orchestrator.run import disk_space, folder_lock
-from dataclasses import dataclass
-from typing import BinaryIO
-from orchestrator.run import folder_lock
 
 FOLDER = ".points"
 """Below the folder of the runs."""
@@ -137,7 +136,6 @@ def read_line(line: bytes) -> Row | None:
     return row
 
 
-
 @dataclass(frozen=True)
 class PrunedFile:
     """Lines and octets that pruning removes from one file of the store."""
@@ -201,4 +199,3 @@ def _replace(path: Path, file: BinaryIO, kept: set[int]) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-

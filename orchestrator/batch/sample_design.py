@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 from enum import StrEnum
 
+from orchestrator.batch.parameter_axis import LIST, Axis, Value
 from orchestrator.errors import BadInput, Problem
-from orchestrator.batch.parameter_axis import Axis, LIST, Value
 
 ParameterPoint = tuple[Value, ...]
 """Parameter point: a value of each parameter."""
@@ -49,7 +49,9 @@ def parameter_points(
         steps = _steps(axes, budget)
         every = [axis.values(steps) for axis in axes]
         if _product(every) > MOST_PARAMETER_POINTS:
-            text = f"at most {MOST_PARAMETER_POINTS} places are expected; name fewer, or --design lhs"
+            text = (
+                f"at most {MOST_PARAMETER_POINTS} places are expected; name fewer, or --design lhs"
+            )
             raise BadInput(said, [Problem(said, _product(every), text)])
         return list(itertools.product(*every))
     return _sampled(axes, budget, design)

@@ -7,11 +7,11 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from orchestrator.batch.batch_executor import MeasuredPoint
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Plan
 from orchestrator.plan.input_problems import shown
 from orchestrator.plan.timeline_tables import least_seed_share
-from orchestrator.batch.batch_executor import MeasuredPoint
 from orchestrator.run.metric_uncertainty import is_uncertain
 from orchestrator.run.verdict import INVALID, MET, MISSED, UNCERTAIN, UNJUDGED
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orchestrator.plan import Plan
 from orchestrator.batch.batch_executor import MeasuredPoint
 from orchestrator.batch.metric_columns import ColumnTable, metric_filter
 from orchestrator.batch.parquet_dataset import Measured, write_points
 from orchestrator.batch.seed_statistics import single
+from orchestrator.plan import Plan
 
 
 def write_seeds(folder: Path, plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str, str]:

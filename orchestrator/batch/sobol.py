@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.errors import BadInput, Problem
 from orchestrator.batch.parameter_axis import Axis
-from orchestrator.batch.sample_design import ParameterPoint, SAMPLE_SEED
+from orchestrator.batch.sample_design import SAMPLE_SEED, ParameterPoint
+from orchestrator.errors import BadInput, Problem
 
 LEAST = 8
 """Least size of each of the two base samples; a power of two."""

@@ -6,28 +6,28 @@ result = search.judge(carry_out(search.points()))
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
+
+from orchestrator.batch.batch_executor import MeasuredPoint
+from orchestrator.batch.experiment import SIMULATED, Experiment, Point
+from orchestrator.batch.parameter_axis import Axis, Value
+from orchestrator.batch.sample_design import ParameterPoint, is_grid
+from orchestrator.batch.seed_statistics import judge_seeds
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
-from orchestrator.batch.parameter_axis import Axis
-from orchestrator.batch.batch_executor import MeasuredPoint
-from orchestrator.batch.sample_design import is_grid, ParameterPoint
-from orchestrator.batch.seed_statistics import judge_seeds
-from orchestrator.batch.experiment import Experiment, Point, SIMULATED
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.run.verdict import INVALID
-from collections.abc import Callable, Sequence
-from itertools import combinations
-from orchestrator.batch.parameter_axis import Axis, Value
-from orchestrator.batch.sample_design import ParameterPoint
 
 Holds = Sequence[Sequence[bool]]
 """For each parameter point: whether each statement holds."""
 
 
-def region(axes: Sequence[Axis], places: Sequence[ParameterPoint], inside: Sequence[bool]) -> dict[str, Any]:
+def region(
+    axes: Sequence[Axis], places: Sequence[ParameterPoint], inside: Sequence[bool]
+) -> dict[str, Any]:
     """Region of the points inside, by parameter, and whether their bounding box is free of
     others."""
     within = [place for place, yes in zip(places, inside, strict=True) if yes]
@@ -66,7 +66,9 @@ def _extent(
     }
 
 
-def never(axes: Sequence[Axis], places: Sequence[ParameterPoint], inside: Sequence[bool]) -> dict[str, Any]:
+def never(
+    axes: Sequence[Axis], places: Sequence[ParameterPoint], inside: Sequence[bool]
+) -> dict[str, Any]:
     """Parameter -> values at which the statement holds for no values of the others."""
     found: dict[str, list[str]] = {}
     for at, axis in enumerate(axes):
@@ -149,7 +151,11 @@ class RegionSearch:
         """Make the plans, for `simulated`. Raises BadInput without expectations or valid plans."""
         if not plan.expect:
             raise BadInput(plan.source, "it has no [[expect]]: there is nothing to hold anywhere")
-        kept, subjects, refused = list[ParameterPoint](), list[Experiment](), list[tuple[ParameterPoint, str]]()
+        kept, subjects, refused = (
+            list[ParameterPoint](),
+            list[Experiment](),
+            list[tuple[ParameterPoint, str]](),
+        )
         problem: BadInput | Refused | None = None
         for at, place in enumerate(places):
             progress(Progress(STAGE, at / len(places), f"{at} of {len(places)} places"))
@@ -192,7 +198,8 @@ class RegionSearch:
             "best": [at for at, row in enumerate(holds) if sum(row) == most],
             "contradictions": [[names[at] for at in chosen] for chosen in contradictions(holds)],
             "places": [
-                self._parameter_point_row(at, holds[at], result, parts[at]) for at, result in enumerate(results)
+                self._parameter_point_row(at, holds[at], result, parts[at])
+                for at, result in enumerate(results)
             ],
             "refused": [
                 {"values": _texts(self.axes, place), "reason": why} for place, why in self.refused

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from orchestrator.batch.worker_replies import Answer, IN_PROGRESS
 from orchestrator.batch.batch_executor import is_storable, row_of_answer
+from orchestrator.batch.experiment import Point
 from orchestrator.batch.process_pool import LOOK_AHEAD, ProcessPool, Say
 from orchestrator.batch.result_store import Row, Store
-from orchestrator.batch.experiment import Point
+from orchestrator.batch.worker_replies import IN_PROGRESS, Answer
 
 
 class Workers(Protocol):

@@ -10,29 +10,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator.errors import BadInput, Problem, Refused
-from orchestrator.plan import network_fabric, Plan
-from orchestrator.plan.input_problems import near
-from orchestrator.plan.fabric_override import is_of_fabric
-from orchestrator.plan.sweep_table import Sweep as Table
-from orchestrator.plan.toml_text import write
+from orchestrator.batch.adaptive_sampling import AdaptiveSampler
+from orchestrator.batch.confidence_interval import LEAST
+from orchestrator.batch.experiment import SIMULATED, Experiment, Point
+from orchestrator.batch.map_overlay import overlay_lines
+from orchestrator.batch.metric_columns import MetricFilter, metric_filter
 from orchestrator.batch.parameter_axis import Axis, read_axes
-from orchestrator.batch.metric_columns import metric_filter, MetricFilter
-from orchestrator.batch.sobol import Saltelli
 from orchestrator.batch.sample_design import (
     Design,
     Layout,
-    parameter_points,
     ParameterPoint,
+    parameter_points,
     resolve_design,
 )
-from orchestrator.batch.confidence_interval import LEAST
-from orchestrator.batch.adaptive_sampling import AdaptiveSampler
-from orchestrator.batch.sweep_listener import NO_LISTENER, SweepListener
-from orchestrator.batch.map_overlay import overlay_lines
 from orchestrator.batch.seed_statistics import OF_PLAN, read_seeds
-from orchestrator.batch.experiment import Experiment, Point, SIMULATED
-from orchestrator.batch.sweep_criteria import Edge, read_edge, read_width, Width
+from orchestrator.batch.sobol import Saltelli
+from orchestrator.batch.sweep_criteria import Edge, Width, read_edge, read_width
+from orchestrator.batch.sweep_listener import NO_LISTENER, SweepListener
+from orchestrator.errors import BadInput, Problem, Refused
+from orchestrator.plan import Plan, network_fabric
+from orchestrator.plan.fabric_override import is_of_fabric
+from orchestrator.plan.input_problems import near
+from orchestrator.plan.sweep_table import Sweep as Table
+from orchestrator.plan.toml_text import write
 from orchestrator.registry import Registry
 from orchestrator.run.plan_files import plan_files, with_absolute_paths
 

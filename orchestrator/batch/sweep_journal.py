@@ -24,16 +24,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.metric_columns import ColumnTable, column_of
+from orchestrator.batch.parameter_axis import LIST
+from orchestrator.batch.parquet_dataset import axis_description, axis_values
+from orchestrator.batch.result_store import Row
+from orchestrator.batch.sweep_design import Sweep
+from orchestrator.batch.sweep_listener import NO_LISTENER, SweepListener
 from orchestrator.errors import BadInput, TailbackError
 from orchestrator.live import session_registry
-from orchestrator.live.session_registry import DONE, FAILED, running_sweeps, STOPPED, SUFFIX
-from orchestrator.batch.parameter_axis import LIST
-from orchestrator.batch.metric_columns import column_of, ColumnTable
-from orchestrator.batch.parquet_dataset import axis_description, axis_values
-from orchestrator.batch.sweep_listener import NO_LISTENER, SweepListener
-from orchestrator.batch.result_store import Row
-from orchestrator.batch.experiment import Experiment, Point
-from orchestrator.batch.sweep_design import Sweep
+from orchestrator.live.session_registry import DONE, FAILED, STOPPED, SUFFIX, running_sweeps
 from orchestrator.progress import Progress
 from orchestrator.run.run_result import judge
 

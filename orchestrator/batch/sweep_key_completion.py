@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.plan import Plan
 from orchestrator.batch.experiment import NOT_RUN
+from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 
 

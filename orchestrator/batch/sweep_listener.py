@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.batch.result_store import Row
 from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.result_store import Row
 from orchestrator.progress import Progress
 
 

@@ -9,22 +9,28 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunFailed
 from orchestrator.batch import parquet_dataset
-from orchestrator.batch.confirm import Agree, Confirmation, real_time_estimate, SweepDeclined
-from orchestrator.batch.adaptive_sampling import crossing_axis, edge_crossings
+from orchestrator.batch.adaptive_sampling import (
+    BELOW,
+    UNSURE,
+    AdaptiveSampler,
+    crossing_axis,
+    edge_crossings,
+    side_of,
+)
 from orchestrator.batch.batch_executor import is_storable
-from orchestrator.batch.metric_columns import column_of, ColumnTable, Pattern
-from orchestrator.batch.process_pool import Say
 from orchestrator.batch.batch_folder import batch_folder
 from orchestrator.batch.confidence_interval import LEAST, mean_and_half
-from orchestrator.batch.adaptive_sampling import AdaptiveSampler, BELOW, side_of, UNSURE
-from orchestrator.batch.sweep_listener import NO_LISTENER, SweepListener
-from orchestrator.batch.result_store import Row, Store
-from orchestrator.batch.experiment import Point, SIMULATED
-from orchestrator.batch.sweep_design import Sweep
+from orchestrator.batch.confirm import Agree, Confirmation, SweepDeclined, real_time_estimate
 from orchestrator.batch.eta import SweepProgress
-from orchestrator.batch.stream_executor import Executor, stream_points, Workers
+from orchestrator.batch.experiment import SIMULATED, Point
+from orchestrator.batch.metric_columns import ColumnTable, Pattern, column_of
+from orchestrator.batch.process_pool import Say
+from orchestrator.batch.result_store import Row, Store
+from orchestrator.batch.stream_executor import Executor, Workers, stream_points
+from orchestrator.batch.sweep_design import Sweep
+from orchestrator.batch.sweep_listener import NO_LISTENER, SweepListener
+from orchestrator.errors import RunFailed
 from orchestrator.progress import Report, silent
 from orchestrator.registry import Registry
 from orchestrator.run.run_result import judge
@@ -252,7 +258,9 @@ def write_sweep(running: SweepRun, folder: Path) -> dict[str, Any]:
         for place, seed, row in running.measured():
             yield place, seed, judge(sweep.plan, row)[1], flat.of(row)
 
-    count = parquet_dataset.write_tables(folder, sweep.axes, sweep.places, lambda: list(flat.units), rows)
+    count = parquet_dataset.write_tables(
+        folder, sweep.axes, sweep.places, lambda: list(flat.units), rows
+    )
     columns = list(flat.units)
     draw, edge = _drawn(sweep, columns), None
     if sweep.edge is not None:
@@ -299,7 +307,10 @@ def _edge_and_effects(
 ) -> dict[str, Any]:
     """Results over all parameter points: crossings of the threshold, and Sobol indices."""
     sweep, found = running.sweep, dict[str, Any]()
-    if edge is not None and (along := crossing_axis(sweep.axes, sweep.search is not None)) is not None:
+    if (
+        edge is not None
+        and (along := crossing_axis(sweep.axes, sweep.search is not None)) is not None
+    ):
         sides = {
             at: side_of(*one, edge["value"])
             for at, one in running.intervals(flat, edge["metric"]).items()

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import __version__
-from orchestrator.calibration.trial_links import opened, Opened
 from orchestrator.calibration.calibration_worker import LEAST_S, MOST_PORTS, STAGE
+from orchestrator.calibration.trial_links import Opened, opened
 from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.live.datapath_options import AUTO, CALIBRATED, PACKET, XDP
-from orchestrator.profile.provenance import EVIDENCE
 from orchestrator.profile.profile_model import FORMAT, Profile
 from orchestrator.profile.profile_store import parse_profile
+from orchestrator.profile.provenance import EVIDENCE
 from orchestrator.progress import Progress, Report
 from orchestrator.run import machine_info
 from orchestrator.targets.software import namespace_probe
-from orchestrator.targets.software.backend_selection import BackendChoice, ORDINARY
+from orchestrator.targets.software.backend_selection import ORDINARY, BackendChoice
 from orchestrator.targets.software.kernel_refusals import WHO
 from orchestrator.targets.software.worker_process import Worker
 from orchestrator.targets.software.xdp import privileged_setup, xdp_probe

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.calibration.profile_statistics import as_plain_data
-from orchestrator.calibration.shaping_accuracy import DELAYS, measure_delay
-from orchestrator.calibration.departure_lateness import LOADS, measure_departures
-from orchestrator.calibration.forwarding_rate import measure_forwarding, SIZES
-from orchestrator.calibration.trial_links import NicCable, TrialLinks, VETH
-from orchestrator.calibration.shaping_accuracy import measure_limiter, RATES
-from orchestrator.calibration.trial_plans import FAST, FRAME, MS, through_switch
 from orchestrator.calibration.core_stalls import measure_stalls
 from orchestrator.calibration.datapath_trial import rehearse
+from orchestrator.calibration.departure_lateness import LOADS, measure_departures
+from orchestrator.calibration.forwarding_rate import SIZES, measure_forwarding
+from orchestrator.calibration.profile_statistics import as_plain_data
 from orchestrator.calibration.reaction_delay import measure_turnaround
+from orchestrator.calibration.shaping_accuracy import DELAYS, RATES, measure_delay, measure_limiter
+from orchestrator.calibration.trial_links import VETH, NicCable, TrialLinks
+from orchestrator.calibration.trial_plans import FAST, FRAME, MS, through_switch
 from orchestrator.targets.software import realtime_scheduling
 from orchestrator.targets.software.backend_selection import BackendChoice
 
@@ -45,7 +44,9 @@ class _ProgressReporter:
         self.done += 1
 
 
-def measure(control: Any, seconds: float, carried: BackendChoice, cable: NicCable | None) -> dict[str, Any]:
+def measure(
+    control: Any, seconds: float, carried: BackendChoice, cable: NicCable | None
+) -> dict[str, Any]:
     """Everything, in about `seconds`; the sections of a profile as plain data."""
     backend = carried.backend()
     ground: TrialLinks = VETH if cable is None else cable

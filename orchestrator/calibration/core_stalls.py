@@ -59,7 +59,9 @@ def control_threads(
     """
     threads = [Control(core) for core in range(len(os.sched_getaffinity(0)))]
     realtime_scheduling.prefault(*(thread.gaps for thread in threads))
-    watch_clock(0, FLOOR_NS, threads[0].gaps, np.zeros(1, np.int64), np.zeros(2, np.int64))  # compiles
+    watch_clock(
+        0, FLOOR_NS, threads[0].gaps, np.zeros(1, np.int64), np.zeros(2, np.int64)
+    )  # compiles
     begun = time.monotonic_ns()
     for thread in threads:
         thread.until_ns = begun + int(seconds * 1e9)

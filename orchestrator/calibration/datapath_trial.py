@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orchestrator.assembly.recording_builder import Share
-from orchestrator.calibration.trial_links import close, ObserverPlacement, TrialLinks, VETH
 from orchestrator.calibration.packet_observer import ObservedFrames, Observer, Offset
+from orchestrator.calibration.trial_links import VETH, ObserverPlacement, TrialLinks, close
 from orchestrator.engine.datapath import stall_detection
 from orchestrator.engine.datapath.realtime_loop import drive
 from orchestrator.engine.records import NEVER
@@ -18,11 +18,11 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from orchestrator.recording import PortCapture
 from orchestrator.registry import Registry
-from orchestrator.targets.software.packet_backends import Backend, PACKETS
-from orchestrator.targets.software.plan_job import join
+from orchestrator.targets.software.datapath_thread import Thread, start
 from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.packet_backends import PACKETS, Backend
+from orchestrator.targets.software.plan_job import join
 from orchestrator.targets.software.thread_io import Shared
-from orchestrator.targets.software.datapath_thread import start, Thread
 
 LEAD_NS = 30_000_000
 FLOWING_S, FLOWING_POLL_S = 60.0, 0.001

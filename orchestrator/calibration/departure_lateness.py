@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.calibration.core_stalls import FLOOR_NS
+from orchestrator.calibration.datapath_trial import Outcome, run_trial
+from orchestrator.calibration.forwarding_rate import OTHERS, SWITCH
+from orchestrator.calibration.packet_observer import ObservedFrames
 from orchestrator.calibration.profile_statistics import (
     matched,
     some_times_of,
     times_of,
     times_of_histogram,
 )
-from orchestrator.calibration.forwarding_rate import OTHERS, SWITCH
-from orchestrator.calibration.trial_links import ObserverPlacement, TrialLinks, VETH
-from orchestrator.calibration.packet_observer import ObservedFrames
+from orchestrator.calibration.trial_links import VETH, ObserverPlacement, TrialLinks
 from orchestrator.calibration.trial_plans import FAST, FRAME, S, through_switch
-from orchestrator.calibration.core_stalls import FLOOR_NS
-from orchestrator.calibration.datapath_trial import Outcome, run_trial
 from orchestrator.errors import RunFailed
 from orchestrator.profile.profile_model import Departures, Times
 from orchestrator.profile.quantiles import quantiles
 from orchestrator.recording import PortCapture
-from orchestrator.targets.software.packet_backends import Backend, PACKETS
+from orchestrator.targets.software.packet_backends import PACKETS, Backend
 
 LOADS = (0.1, 0.4, 0.7)
 MOST_FRAMES = 120_000

@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import statistics
 
-from orchestrator.calibration.trial_links import TrialLinks, VETH
-from orchestrator.calibration.trial_plans import FAST, through_switch, US, WITHOUT_END
 from orchestrator.calibration.datapath_trial import run_trial
+from orchestrator.calibration.trial_links import VETH, TrialLinks
+from orchestrator.calibration.trial_plans import FAST, US, WITHOUT_END, through_switch
 from orchestrator.profile.profile_model import Forwarding
 from orchestrator.targets.software.packet_backends import Backend
 

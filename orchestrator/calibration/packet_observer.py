@@ -195,7 +195,10 @@ def unpacked(slots: np.ndarray, offset_ns: int, dropped: int) -> ObservedFrames:
         rows = octets[tagged]
         put = np.zeros_like(rows)
         put[:, : frame_layout.VLAN] = rows[:, : frame_layout.VLAN]
-        put[:, frame_layout.VLAN : frame_layout.VLAN + 2] = (frame_layout.VLAN_TYPE >> 8, frame_layout.VLAN_TYPE & 0xFF)
+        put[:, frame_layout.VLAN : frame_layout.VLAN + 2] = (
+            frame_layout.VLAN_TYPE >> 8,
+            frame_layout.VLAN_TYPE & 0xFF,
+        )
         put[:, frame_layout.VLAN + 2] = tags[tagged] >> 8
         put[:, frame_layout.VLAN + 3] = tags[tagged] & 0xFF
         put[:, frame_layout.VLAN + 4 :] = rows[:, frame_layout.VLAN : -frame_layout.TAG_OCTETS]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.calibration.profile_statistics import last_before, matched, some_times_of, wire_ps
-from orchestrator.calibration.trial_links import ObserverPlacement, TrialLinks, VETH
-from orchestrator.calibration.shaping_accuracy import SETTLED_NS
-from orchestrator.calibration.packet_observer import ObservedFrames
-from orchestrator.calibration.trial_plans import answered, FRAME, GIGABIT, MS, S
 from orchestrator.calibration.datapath_trial import Outcome, run_trial
+from orchestrator.calibration.packet_observer import ObservedFrames
+from orchestrator.calibration.profile_statistics import last_before, matched, some_times_of, wire_ps
+from orchestrator.calibration.shaping_accuracy import SETTLED_NS
+from orchestrator.calibration.trial_links import VETH, ObserverPlacement, TrialLinks
+from orchestrator.calibration.trial_plans import FRAME, GIGABIT, MS, S, answered
 from orchestrator.engine.frames import frame_layout
 from orchestrator.profile.profile_model import Times, Turnaround
 from orchestrator.targets.software.packet_backends import Backend
@@ -58,7 +58,10 @@ def cnm_turnaround(seen: ObservedFrames) -> Times | None:
     notifications = seen.only(~seen.outgoing).notifications
     quoted = notifications.word(frame_layout.SEQUENCE + QUOTED, 8)
     mine, theirs = matched(data.sequence, quoted)
-    wire = np.array([wire_ps(int(n), GIGABIT) for n in notifications.lengths[theirs]], np.int64) // 1000
+    wire = (
+        np.array([wire_ps(int(n), GIGABIT) for n in notifications.lengths[theirs]], np.int64)
+        // 1000
+    )
     took = notifications.times_ns[theirs] - data.times_ns[mine] - wire
     return some_times_of(_settled(took, notifications.times_ns[theirs], seen))
 

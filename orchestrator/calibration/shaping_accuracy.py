@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+
+from orchestrator.calibration.datapath_trial import run_trial
+from orchestrator.calibration.packet_observer import ObservedFrames
 from orchestrator.calibration.profile_statistics import (
     gap_ns,
     mean_error_ppm,
+    order_of,
     times_of,
     window_errors,
 )
-from orchestrator.calibration.trial_links import ObserverPlacement, TrialLinks, VETH
-from orchestrator.calibration.trial_plans import FRAME, limited, S
-from orchestrator.calibration.datapath_trial import run_trial
+from orchestrator.calibration.trial_links import VETH, ObserverPlacement, TrialLinks
+from orchestrator.calibration.trial_plans import FRAME, GIGABIT, MS, US, S, delayed, limited
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
-from orchestrator.profile.profile_model import Limiter
+from orchestrator.profile.profile_model import Delay, Limiter
 from orchestrator.targets.software.packet_backends import Backend
-from orchestrator.calibration.profile_statistics import order_of, times_of
-from orchestrator.calibration.packet_observer import ObservedFrames
-from orchestrator.calibration.trial_plans import delayed, FRAME, GIGABIT, MS, S, US
-from orchestrator.profile.profile_model import Delay
 
 RATES = (10_000_000, 100_000_000, 950_000_000)
 SETTLED_NS = 20_000_000
@@ -33,7 +32,11 @@ def measure_limiter(
     plan = plan or limited(rate, FRAME, round(seconds * S))
     frames = round(1.2 * rate * seconds / 8 / FRAME) + 1000
     outcome = run_trial(
-        plan, [["nic"]], watches=[ObserverPlacement("sink", frames)], backends={"nic": backend}, ground=ground
+        plan,
+        [["nic"]],
+        watches=[ObserverPlacement("sink", frames)],
+        backends={"nic": backend},
+        ground=ground,
     )
     times = outcome.seen["sink"].data.times_ns - outcome.start_ns
     return limiter_of(rate, FRAME, times[times > SETTLED_NS])
@@ -55,7 +58,6 @@ def limiter_of(rate: int, frame: int, times_ns: np.ndarray) -> Limiter:
     )
 
 
-
 DELAYS = (100 * US, MS, 10 * MS)
 LOAD = 0.5
 
@@ -73,12 +75,18 @@ def measure_delay(
     plan = plan or delayed(delay, rate, GIGABIT, FRAME, round(seconds * S))
     frames = round(1.2 * rate * seconds / 8 / FRAME) + 1000
     outcome = run_trial(
-        plan, [["nic"]], watches=[ObserverPlacement("sink", frames)], backends={"nic": backend}, ground=ground
+        plan,
+        [["nic"]],
+        watches=[ObserverPlacement("sink", frames)],
+        backends={"nic": backend},
+        ground=ground,
     )
     return delay_of(delay, load, outcome.seen["sink"].data, outcome.start_ns)
 
 
-def delay_of(delay: int, load: float, data: ObservedFrames, start_ns: int, rate: int = GIGABIT) -> Delay:
+def delay_of(
+    delay: int, load: float, data: ObservedFrames, start_ns: int, rate: int = GIGABIT
+) -> Delay:
     """From the frames that were seen behind the line, each with the time at which it was made."""
     if not len(data.times_ns):
         raise RunFailed(f"calibrate: no frame came out of a delay line of {delay // US} us")
@@ -95,4 +103,3 @@ def delay_of(delay: int, load: float, data: ObservedFrames, start_ns: int, rate:
         lost_frames=lost,
         reordered_frames=late,
     )
-

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
-from orchestrator.calibration.packet_observer import receiving, ring
-from orchestrator.plan import Plan
-from orchestrator.targets.software.plan_job import join
-from orchestrator.targets.software.borrowed_nics import BorrowedMachine
-from orchestrator.targets.software.network_namespaces import Machines
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
+
+from orchestrator.calibration.packet_observer import receiving, ring
 from orchestrator.errors import BadInput, Refused
+from orchestrator.plan import Plan
+from orchestrator.targets.software.borrowed_nics import BorrowedMachine
 from orchestrator.targets.software.linux_syscalls import capabilities
+from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.plan_job import join
 from orchestrator.testbed.agent import ethtool
-from orchestrator.testbed.agent.probe_frames import open_on
 from orchestrator.testbed.agent.nic_claims import Claim
+from orchestrator.testbed.agent.probe_frames import open_on
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 LINK = "up"
@@ -142,7 +141,6 @@ def _empty(raw: socket.socket) -> None:
         return
 
 
-
 NET_ADMIN, NET_RAW = 12, 13
 NEEDED = {NET_ADMIN: "CAP_NET_ADMIN, to set NICs up", NET_RAW: "CAP_NET_RAW, to send through them"}
 OBSERVERS = 16
@@ -210,4 +208,3 @@ def require_rights() -> None:
 def _refused(lack: str) -> Refused:
     remedy = "Remedy: run it as root, or leave --ports out: veth pairs need no right."
     return Refused("calibrate --ports", f"{lack}, and user {os.geteuid()} has not", remedy)
-

@@ -13,10 +13,10 @@ from orchestrator.cli.plan_key_completion import complete_key
 from orchestrator.terminal import exit_codes
 
 if TYPE_CHECKING:
-    from orchestrator.plan import Plan
     from orchestrator.batch.batch_executor import MeasuredPoint, RunPoint
-    from orchestrator.batch.result_store import Row, Store
     from orchestrator.batch.experiment import Point
+    from orchestrator.batch.result_store import Row, Store
+    from orchestrator.plan import Plan
     from orchestrator.run.run_folder import RunFolder
 
 Jobs = Annotated[
@@ -53,9 +53,9 @@ def at_sustained_paces(plan_of: Callable[[Point], Plan]) -> RunPoint:
 
     Programs live in the machine's own time, so that plans with any are run in that.
     """
-    from orchestrator.capability import Capability
-    from orchestrator.batch.realtime_executors import run_locally
     from orchestrator.batch.pace_search import search_pace
+    from orchestrator.batch.realtime_executors import run_locally
+    from orchestrator.capability import Capability
     from orchestrator.registry import Registry
 
     registry, as_it_is = Registry.load(), run_locally(plan_of)

@@ -59,7 +59,7 @@ def calibrate(
     \b
     Exit codes: 0 measured, 2 bad input or no right to do it, 3 a measurement failed.
     """
-    from orchestrator.calibration.calibration_run import calibrate, CalibrationRequest
+    from orchestrator.calibration.calibration_run import CalibrationRequest, calibrate
     from orchestrator.cli.profile_table import show_profile
     from orchestrator.profile import profile_store
     from orchestrator.terminal import progress_view

@@ -46,9 +46,8 @@ def clean(
     (DIR/.points) of another tailback, other plugins or libraries than those that are installed now:
     no plan would ever ask for them again.
     """
+    from orchestrator.batch.result_store import FOLDER, prune_store
     from orchestrator.live import session_registry
-    from orchestrator.batch.result_store import prune_store
-    from orchestrator.batch.result_store import FOLDER
     from orchestrator.registry import Registry
     from orchestrator.run.source_digest import digest_of
 
@@ -73,7 +72,9 @@ def clean(
         session_registry.running_sessions()  # removes the notes of dead ones
     if as_json:
         points = [{"path": str(p.path), "points": p.lines, "bytes": p.octets} for p in old]
-        format_output.print_json({"stale": stale, "removed": removed, "in_use": busy, "points": points})
+        format_output.print_json(
+            {"stale": stale, "removed": removed, "in_use": busy, "points": points}
+        )
         return
     going_on = f"; {busy} belong to runs that are going on" if busy else ""
     if not stale and not old:

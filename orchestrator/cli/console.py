@@ -10,8 +10,8 @@ import typer
 
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
 from orchestrator.errors import BadInput
-from orchestrator.terminal.run_lookup import BASE, find_run, is_counted, is_run
 from orchestrator.terminal.run_arguments import RunArgumentCommand
+from orchestrator.terminal.run_lookup import BASE, find_run, is_counted, is_run
 
 if TYPE_CHECKING:
     from orchestrator.console.controller_session import ControllerSession
@@ -101,7 +101,7 @@ def here(run: str, base: Path = BASE) -> Source | None:
 
 def sweep_here(run: str) -> SweepSource | None:
     """A finished sweep's folder or a sweep that goes on; None when it is neither."""
-    from orchestrator.console.sweep_sources import is_sweep, JournalSource, SweepFolder
+    from orchestrator.console.sweep_sources import JournalSource, SweepFolder, is_sweep
     from orchestrator.live import session_registry
 
     if is_sweep(Path(run)):

@@ -45,8 +45,8 @@ def controller(
     import asyncio
 
     from orchestrator.testbed.controller.controller_process import serve
-    from orchestrator.testbed.inventory import Testbed
     from orchestrator.testbed.curve_keys import default_folder
+    from orchestrator.testbed.inventory import Testbed
 
     bed = Testbed.load(testbed).needs_machines(testbed)
     asyncio.run(serve(bed, listen, keys or default_folder(), out, exit_codes.say))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli import plans as shipped
-from orchestrator.cli import batch_options as shared
-from orchestrator.cli.plan_key_completion import complete_key
 from orchestrator.batch.sample_design import Design
+from orchestrator.cli import batch_options as shared
+from orchestrator.cli import plans as shipped
+from orchestrator.cli.plan_key_completion import complete_key
 from orchestrator.terminal import exit_codes
 
 if TYPE_CHECKING:
@@ -88,12 +88,12 @@ def explain(
     Exit codes: 0 all statements hold together somewhere, 1 nowhere, 2 bad input. Ctrl-C keeps what
     is done: the same command goes on there.
     """
-    from orchestrator.cli.explain_report import as_markdown, show_search
+    from orchestrator.batch.experiment import SIMULATED
     from orchestrator.batch.parameter_axis import read_axes
-    from orchestrator.batch.statement_regions import RegionSearch
     from orchestrator.batch.sample_design import parameter_points
     from orchestrator.batch.seed_statistics import read_seeds
-    from orchestrator.batch.experiment import SIMULATED
+    from orchestrator.batch.statement_regions import RegionSearch
+    from orchestrator.cli.explain_report import as_markdown, show_search
     from orchestrator.registry import Registry
     from orchestrator.terminal import format_output, progress_view
     from orchestrator.terminal.plan_loading import load_plan
@@ -117,8 +117,7 @@ def explain(
 
 def _carried(search: RegionSearch, out: Path, jobs: int | None, fresh: bool) -> list[Any]:
     """The points, once it is said how many they are and how long that takes."""
-    from orchestrator.batch.batch_executor import open_result_store
-    from orchestrator.batch.batch_executor import forecast
+    from orchestrator.batch.batch_executor import forecast, open_result_store
 
     points = search.points()
     store = open_result_store(out)

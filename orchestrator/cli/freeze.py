@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli import plans as shipped
 from orchestrator.cli import batch_options as shared
+from orchestrator.cli import plans as shipped
 from orchestrator.registry import Registry
 from orchestrator.terminal import format_output
 

@@ -10,12 +10,12 @@ import typer
 from orchestrator.cli import plans
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.pfc_headroom import (
+    INTERFACE_BITS,
+    RESPONSE_BITS,
+    HeadroomTerms,
     as_table,
     buffer_headrooms,
-    HeadroomTerms,
-    INTERFACE_BITS,
     of_cable,
-    RESPONSE_BITS,
 )
 from orchestrator.plan.units import UnitError, parse_rate, parse_size
 from orchestrator.registry import Registry
@@ -126,7 +126,9 @@ def _check(name: str, as_json: bool) -> None:
             ]
             for room in found
         ]
-        format_output.console().print(format_output.table(("buffer", "above its high mark", "needed", ""), rows))
+        format_output.console().print(
+            format_output.table(("buffer", "above its high mark", "needed", ""), rows)
+        )
     raise typer.Exit(0 if all(room.lossless for room in found) else 1)
 
 

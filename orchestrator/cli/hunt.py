@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from orchestrator.algorithm import Algorithm
-    from orchestrator.fuzz.python_kernel_process import PythonKernels
+    from orchestrator.fuzz.cross_target import RemoteCheck
     from orchestrator.fuzz.fuzz_loop import FuzzResult, MinimizedFinding
     from orchestrator.fuzz.invariant_check import Check
-    from orchestrator.fuzz.cross_target import RemoteCheck
+    from orchestrator.fuzz.python_kernel_process import PythonKernels
     from orchestrator.rtl_module import RtlHunted
 
 
@@ -240,7 +240,9 @@ def _plain(against: Path | None) -> PythonKernels:
     return PythonKernels(against)
 
 
-def _remote_check(target: str, against: Path | None, plain: PythonKernels) -> AbstractContextManager[RemoteCheck]:
+def _remote_check(
+    target: str, against: Path | None, plain: PythonKernels
+) -> AbstractContextManager[RemoteCheck]:
     from orchestrator.fuzz.cross_target import coverage_check
 
     return coverage_check(target, against, lambda: plain.last)

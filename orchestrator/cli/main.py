@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any, cast
+
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command_name
+
 from orchestrator import __version__
 from orchestrator.errors import TailbackError
 from orchestrator.registry import Registry
 from orchestrator.terminal import exit_codes, usage_errors
-from importlib import import_module
 
 COMMANDS = {
     "run": "run",
@@ -41,7 +43,7 @@ COMMANDS = {
     "release": "agent",
     "controller": "controller",
     "machines": "controller",
-    "fetch": "remote",
+    "fetch": "run_remote",
     "keys": "keys",
 }
 """Command -> module of this package, in the order of the help."""
@@ -145,7 +147,9 @@ def assemble(registry: Registry, arguments: Sequence[str] | None = None) -> type
 def _has(app: typer.Typer, word: str) -> bool:
     """Return whether a command or a command group of this name was added."""
     commands = {one.name or _by_function(one.callback) for one in app.registered_commands}
-    groups = {_given_name(one.name) or _given_name(_of(one).info.name) for one in app.registered_groups}
+    groups = {
+        _given_name(one.name) or _given_name(_of(one).info.name) for one in app.registered_groups
+    }
     return word in commands | groups
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli import plans as shipped
 from orchestrator.cli import batch_options as shared
+from orchestrator.cli import plans as shipped
 from orchestrator.errors import BadInput
 from orchestrator.terminal import exit_codes, format_output
 
@@ -84,7 +84,9 @@ def mutate(
             show_trial(result)
         if len(results) > 1:
             show_sum(results)
-    raise typer.Exit(exit_codes.MET if all(result["ok"] for result in results) else exit_codes.MISSED)
+    raise typer.Exit(
+        exit_codes.MET if all(result["ok"] for result in results) else exit_codes.MISSED
+    )
 
 
 def _with_mutants() -> list[str]:

@@ -11,9 +11,9 @@ from orchestrator.registry import Registry
 from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
-    from orchestrator.plan.pfc_headroom import BufferHeadroom
-    from orchestrator.plan.pause_dependencies import Network
     from orchestrator.plan.cyclic_dependencies import WaitCycle
+    from orchestrator.plan.pause_dependencies import Network
+    from orchestrator.plan.pfc_headroom import BufferHeadroom
 
 
 def network(
@@ -52,14 +52,17 @@ def network(
     Exit codes: 0 nothing can deadlock and no pausing buffer can lose frames, 1 one can, 2 bad
     input.
     """
-    from orchestrator.plan.pfc_headroom import as_table, buffer_headrooms
-    from orchestrator.plan.pause_dependencies import network as look
     from orchestrator.plan.cyclic_dependencies import wait_cycles
+    from orchestrator.plan.pause_dependencies import network as look
+    from orchestrator.plan.pfc_headroom import as_table, buffer_headrooms
     from orchestrator.terminal.plan_loading import load_plan
 
     resolved = load_plan(plan, settings or []).check(Registry.load())
     found = look(resolved, any_traffic=any_traffic)
-    knots, short = wait_cycles(found), [room for room in buffer_headrooms(resolved) if not room.lossless]
+    knots, short = (
+        wait_cycles(found),
+        [room for room in buffer_headrooms(resolved) if not room.lossless],
+    )
     if as_json:
         format_output.print_json(
             {

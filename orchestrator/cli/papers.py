@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from orchestrator.batch.experiment import SIMULATED
+from orchestrator.batch.paper_figures import PAPERS, plans_of, select_papers
 from orchestrator.cli import batch_options as shared
 from orchestrator.errors import BadInput, Problem
-from orchestrator.batch.paper_figures import PAPERS, plans_of, select_papers
-from orchestrator.batch.experiment import SIMULATED
 from orchestrator.registry import Registry
 from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
-    from orchestrator.plan import Plan
     from orchestrator.batch.batch_executor import MeasuredPoint, RunPoint
-    from orchestrator.batch.plan_trial import PlanTrial
     from orchestrator.batch.experiment import Point
+    from orchestrator.batch.plan_trial import PlanTrial
+    from orchestrator.plan import Plan
 
 ADVICE = (
     "every point that was done is kept: the same command goes on there, with --within 0 it ends"
@@ -118,9 +118,9 @@ def papers(
     Exit codes: 0 every row is met or says why not, and every mutant is caught, 1 not so, or not
     everything was run, 2 bad input, 3 a run failed. Ctrl-C keeps what is done.
     """
-    from orchestrator.cli.papers_merge_columns import made_by, MergedColumns
+    from orchestrator.batch.plan_trial import PlanTrial, plan_expectations
+    from orchestrator.cli.papers_merge_columns import MergedColumns, made_by
     from orchestrator.cli.papers_page import as_markdown
-    from orchestrator.batch.plan_trial import plan_expectations, PlanTrial
 
     chosen, own = select_papers(wanted or []), dict(_targets(targets, seeds))
     joined = MergedColumns.read(others or [])
@@ -141,7 +141,8 @@ def papers(
         (name, one.target): column
         for name, several in showings.items()
         for one in several
-        if not one.refused and (column := joined.column(name, one.target, plan_expectations(plans[name])))
+        if not one.refused
+        and (column := joined.column(name, one.target, plan_expectations(plans[name])))
     }
     to_run = [
         one
@@ -149,7 +150,9 @@ def papers(
         for one in several
         if (name, one.target) not in kept and one.target in own
     ]
-    found = {one.point.digest: one for one in _run_showings(to_run, runs, jobs, fresh, pace, within)}
+    found = {
+        one.point.digest: one for one in _run_showings(to_run, runs, jobs, fresh, pace, within)
+    }
     result = {
         "command": _command(wanted or [], targets, seeds, mutants, pace, others or []),
         "made": made_by(),

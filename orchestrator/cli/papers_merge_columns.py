@@ -121,7 +121,9 @@ class MergedColumns:
             if column["refused"] or column["run"] < len(column["seeds"]):
                 continue
             if _judged(said["asked"]) != _judged(asked) or len(column["rows"]) != len(asked):
-                exit_codes.say(f"{path}: {plan} on {target} is left out: it expects otherwise by now")
+                exit_codes.say(
+                    f"{path}: {plan} on {target} is left out: it expects otherwise by now"
+                )
                 continue
             self.taken[plan, target] = path
             return dict(column)
@@ -172,4 +174,6 @@ def _page(path: Path) -> Page:
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))
-        raise BadInput(str(path), f"{at or 'the whole'}: {first['msg']}; {EXPECTED_INPUT}") from None
+        raise BadInput(
+            str(path), f"{at or 'the whole'}: {first['msg']}; {EXPECTED_INPUT}"
+        ) from None

@@ -41,8 +41,11 @@ def machine_profile(asked: str | None) -> LoadedProfile | None:
     and stderr says why.
     """
     from orchestrator import __version__
-    from orchestrator.profile.profile_store import machine_profiles
-    from orchestrator.profile.profile_store import profile_mismatches, read_profile
+    from orchestrator.profile.profile_store import (
+        machine_profiles,
+        profile_mismatches,
+        read_profile,
+    )
     from orchestrator.run.machine_info import device
 
     if asked == NONE:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.profile.provenance import evidence_of
 from orchestrator.profile.profile_model import Profile, Times
+from orchestrator.profile.provenance import evidence_of
 from orchestrator.terminal import format_output
 
 COLUMNS = ("what", "of", "typical", "p99", "worst", "known by")

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli import plans, profile_advice, run_summary
 from orchestrator.cli import batch_options as shared
+from orchestrator.cli import plans, profile_advice, run_summary
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
 from orchestrator.cli.plan_key_completion import complete_key
 from orchestrator.errors import BadInput
-from orchestrator.live.datapath_options import DATAPATHS
-from orchestrator.live.datapath_options import STAMPS
+from orchestrator.live.datapath_options import DATAPATHS, STAMPS
 from orchestrator.registry import Registry
 from orchestrator.terminal import exit_codes, format_output
 
@@ -281,7 +280,9 @@ def run(
         if before is not None:
             _report_frozen_changes(before, loaded, target)
         if as_profile is not None:
-            loaded, profile_entry = profile_advice.emulated_plan(loaded, as_profile, target, as_pace)
+            loaded, profile_entry = profile_advice.emulated_plan(
+                loaded, as_profile, target, as_pace
+            )
             said_of_profile = {"as": profile_entry}
         else:
             said_of_profile = _profile_advice(loaded, target, profile, pace, cores)
@@ -335,7 +336,9 @@ def run(
         if problem not in said:
             exit_codes.say(problem)
     if as_json:
-        format_output.print_json({"folder": str(done.folder) if done.folder else None, **done.result})
+        format_output.print_json(
+            {"folder": str(done.folder) if done.folder else None, **done.result}
+        )
     else:
         run_summary.show_result(done.result, done.folder)
     raise typer.Exit(CODES.get(done.result["verdict"], exit_codes.INVALID))
@@ -361,7 +364,9 @@ def _profile_advice(
             raise BadInput("--profile", f"target {placed.target} reads none; leave it out")
         return {}
     before = profile_advice.machine_profile(asked)
-    profile_entry = profile_advice.check_capacity(before, placed.check(Registry.load()), pace, cores)
+    profile_entry = profile_advice.check_capacity(
+        before, placed.check(Registry.load()), pace, cores
+    )
     return {"profile": profile_entry}
 
 

@@ -35,10 +35,10 @@ def run_remotely(
     from orchestrator.run.source_digest import digest_of
     from orchestrator.targets.software.software_target import stepped
     from orchestrator.terminal.plan_loading import load_plan
-    from orchestrator.testbed.interruptible_wait import wait_for_run
     from orchestrator.testbed.controller import controller_client
     from orchestrator.testbed.controller.controller_messages import REMOTE
     from orchestrator.testbed.curve_keys import default_folder
+    from orchestrator.testbed.interruptible_wait import wait_for_run
     from orchestrator.testbed.sweep_executors import checked_target, refuse_pace
 
     target = checked_target(target)
@@ -89,14 +89,16 @@ def fetch(
 
     Prints the path of the folder. Exit codes: 0 it is there, 3 it did not come.
     """
-    from orchestrator.testbed.interruptible_wait import wait_for_run
     from orchestrator.testbed.controller import controller_client
     from orchestrator.testbed.curve_keys import default_folder
+    from orchestrator.testbed.interruptible_wait import wait_for_run
 
     if not RUN.fullmatch(run):
         raise BadInput("RUN", f"{run[:70]!r}: 8 to 64 hexadecimal digits are expected")
     with progress_view.shown() as progress:
-        waiting = controller_client.fetch(address, keys or default_folder(), key, run, out, progress)
+        waiting = controller_client.fetch(
+            address, keys or default_folder(), key, run, out, progress
+        )
         print(wait_for_run(waiting))
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from orchestrator.batch import batch_folder as of_points
+from orchestrator.batch.confidence_interval import SHARE, interval_of_row, prediction_intervals
+from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.realtime_executors import run_locally
+from orchestrator.batch.seed_statistics import judge_seeds, read_seeds
+from orchestrator.batch.seed_table import write_seeds
 from orchestrator.cli import batch_options as shared
 from orchestrator.cli.run_summary import COLOURS
 from orchestrator.plan import Plan
-from orchestrator.batch import batch_folder as of_points
-from orchestrator.batch.realtime_executors import run_locally
-from orchestrator.batch.confidence_interval import interval_of_row, prediction_intervals, SHARE
-from orchestrator.batch.seed_table import write_seeds
-from orchestrator.batch.seed_statistics import judge_seeds, read_seeds
-from orchestrator.batch.experiment import Experiment, Point
 from orchestrator.registry import Registry
 from orchestrator.run.frozen_expectations import Frozen, frozen_notes
 from orchestrator.terminal import format_output
@@ -35,7 +35,8 @@ def run_seeds(
 ) -> tuple[dict[str, Any], Path]:
     """The judged result over seeds, and the folder that it was kept in.
 
-    `profile_entry` joins the manifest: the machine's profile. With a profile that it is simulated as,
+    `profile_entry` joins the manifest: the machine's profile. With a profile that it is simulated
+    as,
     the result has intervals of all metrics. `how` goes to the ordinary run of a target that is not
     simulated: pace, cores, datapath, stamps, launch, testbed, programs. Raises BadInput, Refused,
     RunFailed.
@@ -98,11 +99,15 @@ def show_predicted(result: dict[str, Any]) -> None:
     for row in result["expectations"]:
         found = interval_of_row(result["predicted"], row)
         if found is not None:
-            cells = [format_output.quantity(found[key], row["unit"]) for key in ("mean", "low", "high")]
+            cells = [
+                format_output.quantity(found[key], row["unit"]) for key in ("mean", "low", "high")
+            ]
             rows.append([row["metric"], row["of"], row["phase"], *cells])
     if rows:
         columns = ("metric", "of", "phase", "mean", f"{SHARE:.0%} from", "to")
-        format_output.console().print(format_output.table(columns, rows, title="as that machine would run it"))
+        format_output.console().print(
+            format_output.table(columns, rows, title="as that machine would run it")
+        )
 
 
 def _word(row: dict[str, Any]) -> str:

@@ -89,10 +89,10 @@ def storm(
     Exit codes: 0 gapless, 1 there were lapses, 2 bad input or no right to send, 3 no observer but
     the sender.
     """
-    from orchestrator.pause_storm.storm_request import read
     from orchestrator.pause_storm.storm_interfaces import opened
-    from orchestrator.pause_storm.storm_runner import run_storm as held
     from orchestrator.pause_storm.storm_report import report_table as table
+    from orchestrator.pause_storm.storm_request import read
+    from orchestrator.pause_storm.storm_runner import run_storm as held
     from orchestrator.terminal import progress_view
 
     asked = read(

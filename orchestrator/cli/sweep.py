@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli import plans as shipped
+from orchestrator.batch.sample_design import Layout
 from orchestrator.cli import batch_options as shared
+from orchestrator.cli import plans as shipped
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
 from orchestrator.cli.run import complete_target
 from orchestrator.errors import BadInput
-from orchestrator.batch.sample_design import Layout
 from orchestrator.terminal import exit_codes
 
 LONG_S = 600.0
@@ -181,8 +181,8 @@ def sweep(
     shows a sweep while it is run.
     """
     from orchestrator.batch.batch_executor import open_result_store
-    from orchestrator.batch.sweep_journal import journaled
     from orchestrator.batch.sweep_design import Sweep, SweepOptions
+    from orchestrator.batch.sweep_journal import journaled
     from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
     from orchestrator.terminal import format_output, progress_view
     from orchestrator.terminal.plan_loading import load_plan

@@ -8,16 +8,18 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
+
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Static
+
 from orchestrator.console import key_bindings, text_format
-from orchestrator.console.key_actions import KeyActions
-from orchestrator.console.footer import Keys
 from orchestrator.console.change_detection import all_moments
 from orchestrator.console.containers import Page, Switcher
+from orchestrator.console.footer import Keys
+from orchestrator.console.key_actions import KeyActions
 from orchestrator.console.views.control_view import Control
 from orchestrator.console.views.events_view import Events
 from orchestrator.console.views.overview_view import Overview
@@ -104,7 +106,8 @@ class Console(KeyActions):
     CSS = STYLE_SHEET
     ENABLE_COMMAND_PALETTE = True
     BINDINGS = [  # noqa: RUF012 (textual reads it so)
-        Binding(a.keys, a.action, a.text, show=False, id=a.id, tooltip=a.help) for a in key_bindings.ACTIONS
+        Binding(a.keys, a.action, a.text, show=False, id=a.id, tooltip=a.help)
+        for a in key_bindings.ACTIONS
     ]
 
     def get_default_screen(self) -> Screen[Any]:

@@ -20,19 +20,19 @@ from orchestrator.console import (
     run_sources,
     text_format,
 )
-from orchestrator.console.run_data import RunData
-from orchestrator.console.garbage_collection import Collector
 from orchestrator.console.containers import Switcher
-from orchestrator.console.plan_parameters import Parameter
-from orchestrator.console.run_launcher import Draft, StartedRun
+from orchestrator.console.garbage_collection import Collector
 from orchestrator.console.live_control import LiveControl
+from orchestrator.console.plan_parameters import Parameter
+from orchestrator.console.run_data import RunData
+from orchestrator.console.run_launcher import Draft, StartedRun
 from orchestrator.console.sweep_map import cuts
 from orchestrator.console.sweep_sources import SweepSource
+from orchestrator.console.time_window import Window
 from orchestrator.console.views.control_view import Control, ControlState
 from orchestrator.console.views.runs_view import Runs
 from orchestrator.console.views.sweep_view import STATES, Sweep
 from orchestrator.console.views.view_base import Shown, View
-from orchestrator.console.time_window import Window
 from orchestrator.errors import TailbackError
 from orchestrator.live import feed_messages
 from orchestrator.registry import Registry
@@ -131,7 +131,9 @@ class ConsoleBase(App[None]):
         self.watch_started()
         if self.ticking:
             self.collector.look(now - self._touched)
-            self.yielding.look(isinstance(self.source, run_sources.LiveSource) and self.source.spins)
+            self.yielding.look(
+                isinstance(self.source, run_sources.LiveSource) and self.source.spins
+            )
         data = self.data
         if data is not None:
             if data.plan is not None and not self._spanned:
@@ -238,12 +240,17 @@ class ConsoleBase(App[None]):
         state = data.state
         if state is not None:
             text.append(f"on {state.target}  ")
-            text.append(text_format.STAGES[state.stage], text_format.COLOURS.get(state.stage, "yellow"))
+            text.append(
+                text_format.STAGES[state.stage], text_format.COLOURS.get(state.stage, "yellow")
+            )
         if data.stale_s:
             text.append(f"  STALE {data.stale_s:.0f} s, reconnecting", "bold red")
         verdict = data.judged.verdict if data.judged else None
         if verdict:
-            text.append(f"  {text_format.VERDICTS.get(verdict, verdict)}", text_format.COLOURS.get(verdict, ""))
+            text.append(
+                f"  {text_format.VERDICTS.get(verdict, verdict)}",
+                text_format.COLOURS.get(verdict, ""),
+            )
         text.append(f"  {text_format.seconds(self.window.cursor_ps)} ", "bold")
         text.append(self._mode(data))
         if data.dropped:
@@ -263,7 +270,11 @@ class ConsoleBase(App[None]):
     def _tabs(self) -> str:
         """The views as text that can be clicked, in textual's markup."""
         tabs = []
-        every = (*key_bindings.VIEWS, key_bindings.SWEEP) if self.sweep is not None else key_bindings.VIEWS
+        every = (
+            (*key_bindings.VIEWS, key_bindings.SWEEP)
+            if self.sweep is not None
+            else key_bindings.VIEWS
+        )
         end = " " if self.sweep is None else ""  # eight of them fit the least terminal like that
         for number, name in enumerate(every, 1):
             style = "bold reverse" if name == self.view else "not bold"
@@ -319,7 +330,9 @@ class ConsoleBase(App[None]):
     def desk(self) -> ControlState:
         """Subject of the Control view: the live run, or the plan to be started."""
         possible = frozenset(
-            a.action for a in key_bindings.ACTIONS if self.check_action(a.action.partition("(")[0], ())
+            a.action
+            for a in key_bindings.ACTIONS
+            if self.check_action(a.action.partition("(")[0], ())
         )
         data = self.data
         if data is not None and data.live and data.resolved is not None:
@@ -347,7 +360,9 @@ class ConsoleBase(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action applies now; the footer and the palette show only those."""
-        entry = next((a for a in key_bindings.ACTIONS if a.action.partition("(")[0] == action), None)
+        entry = next(
+            (a for a in key_bindings.ACTIONS if a.action.partition("(")[0] == action), None
+        )
         if entry is None:
             return True
         return all(self.holds(need) for need in entry.needs)

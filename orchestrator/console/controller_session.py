@@ -50,7 +50,10 @@ class ControllerSession(threading.Thread):
         self.why = "it has not answered yet"
         """Why nothing is known of it; empty when it answers."""
         self.version = 0
-        self._pair, self._public = curve_keys.own(folder), controller_client.controller_key(folder, key)
+        self._pair, self._public = (
+            curve_keys.own(folder),
+            controller_client.controller_key(folder, key),
+        )
         self._prepare = controller_client.curve_setup(folder, key)
         self._begun: list[ControllerRun] = []
         self._answered, self._ending = threading.Event(), threading.Event()
@@ -90,7 +93,9 @@ class ControllerSession(threading.Thread):
             while not self._ending.is_set():
                 why = ""
                 try:
-                    body, _ = await asker.ask("status", Status(), within_s=controller_client.PATIENCE_S)
+                    body, _ = await asker.ask(
+                        "status", Status(), within_s=controller_client.PATIENCE_S
+                    )
                     state = State.model_validate(body)
                     if state != self.state:
                         self.state, self.version = state, self.version + 1
@@ -131,7 +136,9 @@ class ControllerRun:
                 await asker.ask("submit", self._asked, within_s=controller_client.PATIENCE_S)
                 self._submitted = True
             if self._cancelling:
-                await asker.ask("cancel", OfRun(run=self._number), within_s=controller_client.PATIENCE_S)
+                await asker.ask(
+                    "cancel", OfRun(run=self._number), within_s=controller_client.PATIENCE_S
+                )
                 self._cancelling = False
             asked = Follow(run=self._number, after=len(self._lines))
             body, _ = await asker.ask("follow", asked, within_s=controller_client.PATIENCE_S)

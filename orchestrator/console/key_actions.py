@@ -10,15 +10,15 @@ import numpy as np
 from textual import work
 
 from orchestrator.console import change_detection, key_bindings, run_sources
-from orchestrator.console.run_data import Moment, RunData
+from orchestrator.console.app_base import ConsoleBase
 from orchestrator.console.dialogs import Ask, Choose, Confirm, Help, Pick
 from orchestrator.console.filter_field import Filter
-from orchestrator.console.plan_parameters import Parameter, parameters
-from orchestrator.console.app_base import ConsoleBase
-from orchestrator.console.run_launcher import Draft, LocalRun
 from orchestrator.console.live_control import pace_of, pace_wrong
+from orchestrator.console.plan_parameters import Parameter, parameters
+from orchestrator.console.run_data import Moment, RunData
+from orchestrator.console.run_launcher import Draft, LocalRun
 from orchestrator.console.sweep_map import Look
-from orchestrator.console.sweep_sources import is_sweep, JournalSource, RESULT, SweepFolder
+from orchestrator.console.sweep_sources import RESULT, JournalSource, SweepFolder, is_sweep
 from orchestrator.console.views.control_view import Control
 from orchestrator.console.views.events_view import Events
 from orchestrator.console.views.queues_view import Queues
@@ -281,7 +281,9 @@ class KeyActions(ConsoleBase):
         entry = message.entry
         try:
             if entry.kind == "live":
-                note = next((n for n in session_registry.running_sessions() if n.run == entry.key), None)
+                note = next(
+                    (n for n in session_registry.running_sessions() if n.run == entry.key), None
+                )
                 if note is not None:
                     self.opened(run_sources.LiveSource(note.address, note.run, note.plan))
             elif entry.kind == "remote":

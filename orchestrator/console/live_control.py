@@ -8,9 +8,9 @@ from typing import Any, Literal, Protocol
 from textual.screen import Screen
 
 from orchestrator.console import parameter_values
-from orchestrator.console.run_data import RunData
 from orchestrator.console.dialogs import Ask, Choose, Confirm
 from orchestrator.console.plan_parameters import Parameter
+from orchestrator.console.run_data import RunData
 from orchestrator.console.run_sources import Source
 from orchestrator.errors import BadInput
 from orchestrator.live import feed_messages

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from orchestrator.plan import ResolvedPlan, Switch
-from orchestrator.plan.changeable_keys import locate, NotChangeable, SETTINGS
-from orchestrator.plan.plan_checks import by_link, by_node
-from orchestrator.plan.field_types import FrameSize, Instant, SampleInterval
 from orchestrator.plan.algorithm_params import describe_field
+from orchestrator.plan.changeable_keys import SETTINGS, NotChangeable, locate
+from orchestrator.plan.field_types import FrameSize, Instant, SampleInterval
+from orchestrator.plan.plan_checks import by_link, by_node
 
 
 @dataclass(frozen=True)

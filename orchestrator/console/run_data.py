@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.live.feed_messages import Judgement, LIVE, RunState
+from orchestrator.live.feed_messages import LIVE, Judgement, RunState
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Column
 

@@ -117,7 +117,9 @@ class LocalRun:
 
     def source(self) -> LiveSource | None:
         """Live source of the run; None while it cannot be watched."""
-        note = next((n for n in session_registry.running_sessions() if n.process == self.process.pid), None)
+        note = next(
+            (n for n in session_registry.running_sessions() if n.process == self.process.pid), None
+        )
         return LiveSource(note.address, note.run, note.plan) if note is not None else None
 
     def failure(self) -> str | None:

@@ -92,7 +92,11 @@ def take_in(data: RunData, message: Any) -> None:
             data.lines.append(("error", f"the plan of the run is not readable here: {error}"))
         live = [moment for moment in data.moments if moment.live]
         known = {(moment.time_ps, moment.what, moment.entity) for moment in live}
-        planned = [m for m in change_detection.plan_moments(data) if (m.time_ps, m.what, m.entity) not in known]
+        planned = [
+            m
+            for m in change_detection.plan_moments(data)
+            if (m.time_ps, m.what, m.entity) not in known
+        ]
         data.moments = sorted(planned + live, key=lambda moment: moment.time_ps)
         data.describe([Column(**c.model_dump()) for c in message.columns])
     elif isinstance(message, feed_messages.Samples):

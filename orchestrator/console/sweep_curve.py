@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.console.braille_canvas import Canvas, PLAIN
-from orchestrator.console.time_plot import GUTTER, nice, scale
+from orchestrator.console.braille_canvas import PLAIN, Canvas
 from orchestrator.console.sweep_data import Number, SweepData, Value
-from orchestrator.console.sweep_map import column_of, Look, look_at_edge, REFUSED, Rows, title
+from orchestrator.console.sweep_map import REFUSED, Look, Rows, column_of, look_at_edge, title
+from orchestrator.console.time_plot import GUTTER, nice, scale
 
 LINE, BAND, EDGE, WRONG = range(4)
 STYLES = {PLAIN: "", LINE: "cyan", BAND: "blue", EDGE: "yellow", WRONG: "red"}

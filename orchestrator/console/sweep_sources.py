@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from orchestrator.console.sweep_data import (
-    Axis,
     LOST,
-    new_sweep,
     RUNNING,
+    Axis,
     SweepData,
     SweepPoint,
+    new_sweep,
     take_in,
 )
 from orchestrator.errors import BadInput

@@ -16,8 +16,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.console.braille_canvas import ACROSS, BANDED, Canvas, PLAIN
-from orchestrator.terminal.format_output import PREFIXES, quantity, UNITS
+from orchestrator.console.braille_canvas import ACROSS, BANDED, PLAIN, Canvas
+from orchestrator.terminal.format_output import PREFIXES, UNITS, quantity
 
 LETTERS = "abcdefghijklmnop"
 COLOURS = (

@@ -1,7 +1,7 @@
 """Text drawing of the topology: a box per node, from sources to sinks, and a row per link.
 
-`layout` says what stands in which row and depends on the plan alone; `NetworkSnapshot` tells one row at a
-moment. So a large topology costs no more than what of it is on the screen.
+`layout` says what stands in which row and depends on the plan alone; `NetworkSnapshot` tells one
+row at a moment. So a large topology costs no more than what of it is on the screen.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator.engine.jit import compiled
 
+
 @compiled
 def square_root(value):  # type: ignore[no-untyped-def]
     """The whole part of the square root of a number below 2^62, by Newton's method from above."""

@@ -9,28 +9,26 @@ something has to be compiled (`engine.compiling`), and not for what is in the ca
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
+
 import numpy as np
+
 from orchestrator.engine import cache_paths, object_cache
-from orchestrator.engine.object_cache import Entry
-from orchestrator.engine.lazy_imports import import_attribute, LazyIntrinsic
-from orchestrator.engine.compile_options import LINE_OCTETS
-from orchestrator.engine.compile_options import OPTIONS
+from orchestrator.engine.lazy_imports import LazyIntrinsic, import_attribute
+from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
 from orchestrator.engine.records import FRAME
-import functools
-import sys
-from orchestrator.engine import object_cache
-from orchestrator.engine.object_cache import Entry, Kinds, UNFIT
-from orchestrator.engine.lazy_imports import import_attribute
 
 # Compiled functions as Python sees them: each is compiled at its first call.
 #
 # It is made without numba. Called from Python with what C can hand over it is an entry
-# (`engine.object_cache`), which a later process loads without numba, too. With arrays, strings, tuples, or
-# where an exception may be raised, it is numba's own dispatcher; called by a compiled function it is
-# a part of that (`engine.parts`).
+# (`engine.object_cache`), which a later process loads without numba, too. With arrays, strings,
+# tuples, or
+# where an exception may be raised, it is numba's own dispatcher; called by a compiled function it
+# is a part of that (`engine.parts`).
 
 COMPILING = "orchestrator.engine.numba_compile"
 """The module that imports numba."""
@@ -55,7 +53,9 @@ class Function:
         if call is None:
             entry = self.entry(kinds)
             call = (
-                object_cache.callable_at(entry, kinds) if isinstance(entry, Entry) else self.dispatcher
+                object_cache.callable_at(entry, kinds)
+                if isinstance(entry, Entry)
+                else self.dispatcher
             )
             self._calls[kinds] = call
         return call(*arguments)
@@ -66,14 +66,18 @@ class Function:
             file = object_cache.file_of(self.py_func, kinds)
             found = None if file is None else object_cache.load(file)
             if found is None:
-                found = UNFIT if file is None else import_attribute(f"{COMPILING}:entry")(self, kinds, file)
+                found = (
+                    UNFIT
+                    if file is None
+                    else import_attribute(f"{COMPILING}:compile_entry")(self, kinds, file)
+                )
             self.entries[kinds] = found
         return self.entries[kinds]
 
     @functools.cached_property
     def dispatcher(self) -> Any:
         """numba's, which calls of other arguments and compiled functions go to."""
-        return import_attribute(f"{COMPILING}:part")(self.py_func, self.inline)
+        return import_attribute(f"{COMPILING}:inner_dispatcher")(self.py_func, self.inline)
 
     @property
     def _numba_type_(self) -> Any:
@@ -87,7 +91,11 @@ class Function:
         module = sys.modules.get(self.py_func.__module__)
         if getattr(module, self.py_func.__qualname__, None) is self:
             return self.py_func.__qualname__
-        return _recreate_function, (self.py_func, self.inline, object_cache.code_fingerprint(self.py_func))
+        return _recreate_function, (
+            self.py_func,
+            self.inline,
+            object_cache.code_fingerprint(self.py_func),
+        )
 
 
 def _recreate_function(function: Callable[..., Any], inline: bool, made_of: Any) -> Function:
@@ -148,7 +156,7 @@ def _compile_kernel(
     found = None if file is None else object_cache.load(file)
     if isinstance(found, Entry):
         return found.address
-    compile_kernel = import_attribute(f"{COMPILING}:kernel")
+    compile_kernel = import_attribute(f"{COMPILING}:compile_kernel_entry")
     address: int = compile_kernel(function, state, params, entity, None if found else file)
     return address
 
@@ -176,9 +184,13 @@ _call_by_address = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsi
 _word_at = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:word_at")
 _put_word = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:put_word")
 _prefetch = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:prefetch")
-_record_at_offset = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:record_at_offset")
+_record_at_offset = LazyIntrinsic(
+    "orchestrator.engine.intrinsics.memory_intrinsics:record_at_offset"
+)
 _binary_digits = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:binary_digits")
-_prevent_inlining = LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:prevent_inlining")
+_prevent_inlining = LazyIntrinsic(
+    "orchestrator.engine.intrinsics.memory_intrinsics:prevent_inlining"
+)
 
 if DISABLED:
 

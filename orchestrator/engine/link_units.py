@@ -27,7 +27,7 @@ from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
-from orchestrator.engine.fast_lowering import needed, PlainLower, without_garbage_collection
+from orchestrator.engine.fast_lowering import PlainLower, needed, without_garbage_collection
 from orchestrator.engine.llvm_attributes import (
     allow_inlining,
     drop_return_initialisation,

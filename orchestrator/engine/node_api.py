@@ -11,33 +11,33 @@ port and link, control, capture, latency (orchestrator.engine.node).
 
 from __future__ import annotations
 
-from orchestrator.engine.node.frame_capture import store_frame
 from orchestrator.engine.node.control_frames import is_pause
+from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.event_loop import run_command, simulate, step, take_row
+from orchestrator.engine.node.frame_capture import store_frame
 from orchestrator.engine.node.latency_histogram import count_latency
-from orchestrator.engine.node.rate_limiter import (
-    eligible_at,
-    next_timer,
-    refill_tokens,
-    tokens_per_tick,
-)
-from orchestrator.engine.node.transmitter import (
-    BIT_PS,
-    by_clock,
-    CLOCK_BITS,
-    quanta_time,
-    QUANTUM_PS,
-    wire_time,
-)
 from orchestrator.engine.node.nic_transmit import (
     append_ready_flow,
     make_frame,
     may_send,
     schedule_flow,
 )
-from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.port_scheduler import serve
+from orchestrator.engine.node.rate_limiter import (
+    eligible_at,
+    next_timer,
+    refill_tokens,
+    tokens_per_tick,
+)
 from orchestrator.engine.node.receive_path import receive
+from orchestrator.engine.node.transmitter import (
+    BIT_PS,
+    CLOCK_BITS,
+    QUANTUM_PS,
+    by_clock,
+    quanta_time,
+    wire_time,
+)
 from orchestrator.engine.node.world_arrays import (
     WAKE_COMMANDS,
     WAKE_FLOW,
@@ -55,24 +55,24 @@ __all__ = [
     "WAKE_LINE",
     "WAKE_QUEUE",
     "WAKE_SAMPLER",
+    "append_ready_flow",
     "by_clock",
-    "run_command",
     "count_latency",
     "eligible_at",
     "give_back",
     "is_pause",
-    "store_frame",
-    "append_ready_flow",
     "make_frame",
     "may_send",
     "next_timer",
     "quanta_time",
     "receive",
+    "refill_tokens",
+    "run_command",
     "schedule_flow",
     "serve",
-    "refill_tokens",
     "simulate",
     "step",
+    "store_frame",
     "take",
     "take_row",
     "tokens_per_tick",

@@ -11,14 +11,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
 from numba.core.caching import FunctionCache
 
 # Loader of numba's cached code that skips the refresh which only a compilation needs.
 #
 # Before numba 0.68 looks for kept code it brings its contexts up to date: it imports the
 # implementations of lists, dictionaries, dates, random numbers, and asks each of them for what it
-# knows. That takes longer than all that a plan loads. A compilation does it for itself where nothing
-# is kept, so here it is left out.
+# knows. That takes longer than all that a plan loads. A compilation does it for itself where
+# nothing is kept, so here it is left out.
+
 
 class CachedCode(FunctionCache):
     """The cache of one function: numba's, but for what it refreshes."""
@@ -63,10 +65,10 @@ from numba.core import config  # noqa: E402
 from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 
 from orchestrator.engine import cache_paths, object_cache  # noqa: E402
-from orchestrator.engine.object_cache import Entry, Kinds, UNFIT  # noqa: E402
-from orchestrator.engine.lazy_imports import import_attribute  # noqa: E402
 from orchestrator.engine.compile_options import OPTIONS  # noqa: E402
+from orchestrator.engine.lazy_imports import import_attribute  # noqa: E402
 from orchestrator.engine.link_units import KernelPipeline, LinkedPipeline, LinkUnit  # noqa: E402
+from orchestrator.engine.object_cache import UNFIT, Entry, Kinds  # noqa: E402
 from orchestrator.engine.records import FRAME  # noqa: E402
 
 # A record that begins with the fields of another one may be handed over for it: all are int64.
@@ -171,7 +173,9 @@ def compile_kernel_entry(
             with_code_cache(dispatcher)
     dispatcher.compile(signature)
     dispatcher.disable_compile()
-    if file is not None and isinstance(found := _store_compiled(dispatcher, file, object_cache.REPORTING), Entry):
+    if file is not None and isinstance(
+        found := _store_compiled(dispatcher, file, object_cache.REPORTING), Entry
+    ):
         return found.address
     _alive.append(dispatcher)
     result = _single_overload(dispatcher)

@@ -102,7 +102,9 @@ def file_of(function: Callable[..., Any], kinds: Kinds) -> Path | None:
     if found is None:
         return None
     name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-    state = json.dumps([_machine(), cache_paths.sources_digest(), function.__module__, name, found, kinds])
+    state = json.dumps(
+        [_machine(), cache_paths.sources_digest(), function.__module__, name, found, kinds]
+    )
     digest = hashlib.sha256(state.encode()).hexdigest()[:24]
     return cache_paths.folder() / "entries" / f"{name}-{digest}{cache_paths.ENTRY}"
 

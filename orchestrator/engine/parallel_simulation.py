@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orchestrator.engine.compile_options import LINE_WORDS
 from orchestrator.engine.datapath.libc import errno_location, sched_yield
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.event_loop import simulate_lazily, sync_until
 from orchestrator.engine.node.descriptor_pool import take
+from orchestrator.engine.node.event_loop import simulate_lazily, sync_until
 from orchestrator.engine.node.event_queue import LINES, wake_at
-from orchestrator.engine.compile_options import LINE_WORDS
 from orchestrator.engine.records import FRAME, NEVER, NONE
 
 PORT, FROM, TO = range(3)

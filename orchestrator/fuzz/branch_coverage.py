@@ -1,6 +1,7 @@
 """Branch coverage of kernels, per algorithm, and of node logic.
 
-A condition has two branches (`orchestrator.fuzz.condition_coverage`). One that its author says never comes
+A condition has two branches (`orchestrator.fuzz.condition_coverage`). One that its author says
+never comes
 out so, with a reason, is not counted, and is listed separately: if it comes out so all the same,
 the remark is wrong. On a target only the algorithms count that it runs; the others are listed with
 what it lacks.
@@ -12,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
 from orchestrator.algorithm import Algorithm
 from orchestrator.capability import IN_ENGINE, Capability
-from orchestrator.fuzz.kernel_sources import Function, functions_of, node_files
-from orchestrator.fuzz.invariant_check import SIMULATED
 from orchestrator.fuzz.condition_coverage import Marks
-from collections.abc import Iterator
+from orchestrator.fuzz.invariant_check import SIMULATED
+from orchestrator.fuzz.kernel_sources import Function, functions_of, node_files
 
 SHOWN = 160
 """Letters of why a plan was refused."""
@@ -161,7 +162,9 @@ def _share(marks: Marks, functions: Iterable[Function], target: str = SIMULATED)
         for number, condition in enumerate(marks.files[path]):
             if condition.function in names:
                 for how in (False, True):
-                    _source_location(share, marks, how in condition.never(target), (path, number, how))
+                    _source_location(
+                        share, marks, how in condition.never(target), (path, number, how)
+                    )
     return share
 
 

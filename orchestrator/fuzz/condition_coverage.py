@@ -8,25 +8,25 @@ these files marked and write into the same map, so that no result has to be sent
 
 from __future__ import annotations
 
+import ast
 import builtins
 import importlib.machinery
 import json
 import mmap
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import Any
-import ast
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 # Instrumentation of conditions in compiled functions: each must be seen true and false.
 #
 # A condition is the test of an `if`, a `while` or a conditional expression, an operand of `and` and
 # `or`, or a loop over a range: a loop is *true* where it begins a round and *false* where it has no
-# more. Every branch follows from them. `marked` puts a call around each, which notes how it came out.
+# more. Every branch follows from them. `marked` puts a call around each, which notes how it came
+# out.
 
 MARK, LOOP = "__tailback_condition__", "__tailback_rounds__"
 """The functions that marked code calls, among the builtins."""

@@ -7,30 +7,32 @@ since no machine keeps time to the picosecond.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
 import numpy as np
-from orchestrator.errors import Refused, TailbackError
-from orchestrator.fuzz.invariant_check import check_plan, Finding, InvalidPlan, SIMULATED
+
+from orchestrator.capability import Capability
+from orchestrator.errors import BadInput, Problem, Refused, TailbackError
+from orchestrator.fuzz.branch_coverage import Branch, not_run
+from orchestrator.fuzz.invariant_check import SIMULATED, Finding, InvalidPlan, Table, check_plan
+from orchestrator.fuzz.python_kernel_process import PythonKernels
 from orchestrator.plan import ResolvedPlan
 from orchestrator.progress import silent
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.verdict import INVALID
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
-from typing import Any, Protocol
-from orchestrator.capability import Capability
-from orchestrator.errors import BadInput, Problem, Refused, TailbackError
-from orchestrator.fuzz.python_kernel_process import PythonKernels
-from orchestrator.fuzz.invariant_check import check_plan, Finding, InvalidPlan, Table
-from orchestrator.fuzz.branch_coverage import Branch, not_run
 from orchestrator.target import CoverageRecorder
 
 # Coverage checks that run a plan on another target.
 #
-# Where the target runs kernels, an uncompiled worker of it notes their branches (`branches.PythonKernels`);
+# Where the target runs kernels, an uncompiled worker of it notes their branches
+# (`branches.PythonKernels`);
 # where it has something else in their place, the target notes that itself (`Target.noting`).
+
 
 class RemoteCheck(Protocol):
     """A check (`looking.Check`) that knows what was reached on its target."""
@@ -118,8 +120,8 @@ class CoreComparison:
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """None as well for a run that cannot be cut."""
         from orchestrator.assembly import record
-        from orchestrator.targets.parallel.partitioning import split
         from orchestrator.targets.parallel.parallel_run import ParallelRun
+        from orchestrator.targets.parallel.partitioning import split
 
         nodes = split(resolved, 2)
         if len(nodes) < 2:

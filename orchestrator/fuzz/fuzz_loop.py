@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.errors import BadInput, Problem
-from orchestrator.fuzz.plan_corpus import as_numbers, as_text, keep, plans_in
 from orchestrator.fuzz.invariant_check import (
     Check,
-    check_invariants,
-    check_table,
     CheckedPlan,
     Finding,
     InvalidPlan,
     Table,
+    check_invariants,
+    check_table,
 )
+from orchestrator.fuzz.plan_corpus import as_numbers, as_text, keep, plans_in
 from orchestrator.fuzz.plan_minimizer import minimized
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.registry import Registry

@@ -99,7 +99,7 @@ def _steps(resolved: ResolvedPlan, assembly: Any) -> tuple[Finding | None, bool]
     """Run it, looking between the steps: what was found, and whether it came to its end."""
     from orchestrator.engine.node.event_loop import simulate
     from orchestrator.run.frame_audit import audit
-    from orchestrator.run.world_invariants import broken_in_world, Limits
+    from orchestrator.run.world_invariants import Limits, broken_in_world
 
     world, duration = assembly.world, resolved.plan.duration
     limits, names = Limits.of(resolved), list(assembly.indices.queues)

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from orchestrator.errors import TailbackError
-from orchestrator.fuzz.invariant_check import check_plan, InvalidPlan, SIMULATED, Table
+from orchestrator.fuzz.invariant_check import SIMULATED, InvalidPlan, Table, check_plan
 from orchestrator.plan import Plan
 from orchestrator.progress import silent
 from orchestrator.registry import Registry

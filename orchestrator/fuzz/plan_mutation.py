@@ -16,12 +16,12 @@ from orchestrator.fuzz.plan_strategies import (
     BUFFERS,
     DELAYS,
     LENGTHS,
-    PlanDrawer,
     PRIORITIES,
     RATES,
+    US,
+    PlanDrawer,
     Table,
     timeline,
-    US,
     uses,
 )
 from orchestrator.plan.plugin_catalog import tables
@@ -48,7 +48,9 @@ def _varied(draw: st.DrawFn, drawer: PlanDrawer, plans: list[Table]) -> Table:
 
 def _parameters(draw: st.DrawFn, drawer: PlanDrawer, plan: Table) -> None:
     """Of one algorithm: some are drawn anew, or one is a little more or less."""
-    found = [one for one in tables(plan) if drawer.algorithm_named(one[0], one[2].get("plugin", ""))]
+    found = [
+        one for one in tables(plan) if drawer.algorithm_named(one[0], one[2].get("plugin", ""))
+    ]
     kind, where, table = draw(st.sampled_from(found)) if found else ("", "", {})
     holder = value_at(plan, where) if found else None
     if holder is None:
@@ -126,7 +128,12 @@ def _number_paths(value: Any, here: tuple[str, ...] = ()) -> list[tuple[str, ...
     if type(value) is int:
         return [here]
     inside = value.items() if isinstance(value, dict) else ()
-    return [path for key, inner in inside if key != "seed" for path in _number_paths(inner, (*here, key))]
+    return [
+        path
+        for key, inner in inside
+        if key != "seed"
+        for path in _number_paths(inner, (*here, key))
+    ]
 
 
 def _scaled(draw: st.DrawFn, value: int) -> int:

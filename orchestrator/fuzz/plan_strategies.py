@@ -16,9 +16,9 @@ from annotated_types import Ge, Gt, Le, Lt
 from hypothesis import strategies as st
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.plan.plugin_catalog import tables
-from orchestrator.plan.field_types import LONGEST_FRAME
 from orchestrator.plan.algorithm_params import Loaded, Params
+from orchestrator.plan.field_types import LONGEST_FRAME
+from orchestrator.plan.plugin_catalog import tables
 from orchestrator.plan.toml_text import parse
 
 Table = dict[str, Any]
@@ -312,7 +312,12 @@ def _nic(draw: st.DrawFn, drawer: PlanDrawer, node: Table, scheme: Scheme | None
 
 
 def _entry(
-    draw: st.DrawFn, drawer: PlanDrawer, plan: Table, source: str, target: str, scheme: Scheme | None
+    draw: st.DrawFn,
+    drawer: PlanDrawer,
+    plan: Table,
+    source: str,
+    target: str,
+    scheme: Scheme | None,
 ) -> Table:
     """Traffic from one node to another: with a transport if a source's reaction point uses
     acknowledgements, or by chance."""

@@ -1,4 +1,5 @@
-"""Parent side of the process that runs kernels as plain Python (`orchestrator.fuzz.python_kernel_worker`)."""
+"""Parent side of the process that runs kernels as plain Python
+(`orchestrator.fuzz.python_kernel_worker`)."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from typing import Any
 
 from orchestrator import python_command
 from orchestrator.errors import RunFailed
-from orchestrator.fuzz.invariant_check import Finding, SIMULATED, Table
-from orchestrator.fuzz.condition_coverage import Marks
-from orchestrator.fuzz.python_kernel_worker import digest, FAILED, RAN, REFUSED
 from orchestrator.fuzz.branch_coverage import Branch, Branches, BranchShare
+from orchestrator.fuzz.condition_coverage import Marks
+from orchestrator.fuzz.invariant_check import SIMULATED, Finding, Table
+from orchestrator.fuzz.python_kernel_worker import FAILED, RAN, REFUSED, digest
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry

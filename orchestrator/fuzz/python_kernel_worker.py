@@ -1,7 +1,9 @@
 """Worker process that runs kernels as plain Python and reports results and branch coverage.
 
-Started as `python -m orchestrator.fuzz.python_kernel_worker DESCRIPTOR [FILE.py]` with NUMBA_DISABLE_JIT=1, its
-conditions marked (`orchestrator.fuzz.condition_coverage`). It is sent plans' tables, each with a target and a
+Started as `python -m orchestrator.fuzz.python_kernel_worker DESCRIPTOR [FILE.py]` with
+NUMBA_DISABLE_JIT=1, its
+conditions marked (`orchestrator.fuzz.condition_coverage`). It is sent plans' tables, each with a
+target and a
 pace, and answers each with what became of it (RAN, REFUSED, FAILED) and a digest of its samples, or
 why not; sent None, it ends.
 """
@@ -35,7 +37,7 @@ def digest(recording: Recording) -> str:
 def run(asked: WorkRequest) -> tuple[str, str]:
     """Digest of a plan's samples, or the reason why it cannot run here."""
     from orchestrator.errors import BadInput, Refused
-    from orchestrator.fuzz.invariant_check import check_plan, InvalidPlan
+    from orchestrator.fuzz.invariant_check import InvalidPlan, check_plan
     from orchestrator.live.live_session import Session
     from orchestrator.progress import silent
     from orchestrator.registry import Registry

@@ -16,10 +16,10 @@ from orchestrator.assembly.live_commands import Command
 from orchestrator.assembly.timeline_commands import SLOT_MARK
 from orchestrator.engine.records import SERVE, SET
 from orchestrator.live.live_changes import (
+    RUN_ENDING,
     ChangedPlan,
     ChangeRefused,
     ChangeTooLate,
-    RUN_ENDING,
     Step,
 )
 from orchestrator.live.world_changes import WorldChanges

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 KERNEL_STAMPS, NIC_STAMPS, STAMPS_AUTO = STAMPS = ("software", "hardware", "auto")
 """Timestamps by the kernel; by the NICs, or a refusal; by the NICs where all have clocks, else by
 the kernel."""

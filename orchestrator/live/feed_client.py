@@ -170,7 +170,10 @@ class FeedClient(threading.Thread):
             if message.number < self._lines:
                 return
             self._lines = message.number + 1
-        elif isinstance(message, feed_messages.Reply) and self._open.pop(message.request, None) is None:
+        elif (
+            isinstance(message, feed_messages.Reply)
+            and self._open.pop(message.request, None) is None
+        ):
             return  # its request was answered already
         with self._lock:
             self._messages.append(message)

@@ -1,7 +1,7 @@
 """Codec of the feed's messages: a frame of JSON, then the octets of arrays.
 
-A frame that is no message of this version raises `MalformedMessage` and no other exception: input from
-a wire is not trusted.
+A frame that is no message of this version raises `MalformedMessage` and no other exception: input
+from a wire is not trusted.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from typing import Any
 import zmq
 
 from orchestrator.live import feed_codec, feed_messages, session_registry
-from orchestrator.live.waker import Waker
 from orchestrator.live.live_session import Session
+from orchestrator.live.waker import Waker
 
 POLL_S = 0.03
 """Poll interval of the samples while there is a watcher, and of a watcher that lags."""
@@ -122,7 +122,9 @@ class FeedServer(threading.Thread):
                 request = feed_codec.decode_request(frames)
             except feed_codec.MalformedMessage as error:
                 text = str(error)[:1000]
-                refused = feed_messages.Answer(run=self.session.run, request="", done=False, text=text)
+                refused = feed_messages.Answer(
+                    run=self.session.run, request="", done=False, text=text
+                )
                 self._send(identity, refused)
                 continue
             if (refusal := self.refusal(parts[-1], request)) is not None:
@@ -200,7 +202,11 @@ class FeedServer(threading.Thread):
         state = session.state(len(self.watchers))
         before = watcher.state
         changed = before is None or before.model_copy(update={"now_ps": state.now_ps}) != state
-        if changed or now - watcher.state_sent_s > HEARTBEAT_S or session.stage not in feed_messages.LIVE:
+        if (
+            changed
+            or now - watcher.state_sent_s > HEARTBEAT_S
+            or session.stage not in feed_messages.LIVE
+        ):
             yield state
         yield from session.events[watcher.events :]
         yield from session.lines[watcher.lines :]
@@ -239,7 +245,9 @@ class FeedServer(threading.Thread):
     def _send(self, identity: bytes, message: feed_messages.Message) -> bool:
         """Send without waiting; False when the watcher's queue is full, or the watcher is gone."""
         try:
-            self._socket.send_multipart([identity, *feed_codec.encode_message(message)], zmq.NOBLOCK)
+            self._socket.send_multipart(
+                [identity, *feed_codec.encode_message(message)], zmq.NOBLOCK
+            )
         except zmq.Again:
             return False
         except zmq.ZMQError as error:

@@ -2,8 +2,8 @@
 
 A step is scheduled at an instant ahead of the run. It is checked as a step of the plan at that
 instant, and against the capacity of the worlds; its writes are placed where the loops execute them;
-then the plan has one step more. Targets differ in their `ChangeWriter`: the earliest instant at which a
-change can act, and the way in which it is written into the worlds.
+then the plan has one step more. Targets differ in their `ChangeWriter`: the earliest instant at
+which a change can act, and the way in which it is written into the worlds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class ChangedPlan(NamedTuple):
 
 
 class ChangeWriter(Protocol):
-    """Writer of changes into worlds. Asynchronous: worlds may be on other machines (`run_to_end`)."""
+    """Writer of changes into worlds. Asynchronous: worlds may be on other machines
+    (`run_to_end`)."""
 
     @property
     def allowances_ps(self) -> tuple[int, ...]:

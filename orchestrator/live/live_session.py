@@ -20,8 +20,8 @@ from orchestrator.live.live_changes import (
     ChangedPlan,
     ChangeRefused,
     LiveChanges,
-    refusal_text,
     Step,
+    refusal_text,
 )
 from orchestrator.live.sample_rows import NoRows, Rows
 from orchestrator.plan import Action, ResolvedPlan
@@ -57,7 +57,9 @@ class FramesRequest:
 
     def found(self, frames: list[feed_messages.CapturedFrame]) -> None:
         """Answer with these frames."""
-        reply = feed_messages.CapturedFrames(run=self.request.run, request=self.request.request, frames=frames)
+        reply = feed_messages.CapturedFrames(
+            run=self.request.run, request=self.request.request, frames=frames
+        )
         self.answer(reply)
 
 
@@ -83,7 +85,8 @@ class Session:
         self.datapath = datapath
         """Data path for real frames, of `orchestrator.live.datapath_options`; None: the default."""
         self.stamps = stamps
-        """Source of timestamps, of `orchestrator.live.datapath_options`; None: the user-space clock."""
+        """Source of timestamps, of `orchestrator.live.datapath_options`; None: the user-space
+        clock."""
         self.launch = launch
         """NICs launch frames at their departure times (launch-time offload)."""
         self.plan_number = 0

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 from orchestrator.assembly import Assembly
 from orchestrator.live.captured_frames import captured_near
-from orchestrator.live.live_changes import LiveChanges, run_to_end
 from orchestrator.live.feed_messages import Machine
-from orchestrator.live.sample_rows import WorldRows
+from orchestrator.live.live_changes import LiveChanges, run_to_end
 from orchestrator.live.live_session import Session
+from orchestrator.live.sample_rows import WorldRows
 from orchestrator.live.world_changes import PausedWorldChanges
 
 PS = 10**12

@@ -15,10 +15,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
 from pydantic import BaseModel, ValidationError
 from zmq import has
+
 from orchestrator import ownership
-from typing import Any
 
 VARIABLE = "TAILBACK_LIVE"
 """Environment variable that overrides the folder."""
@@ -40,7 +42,8 @@ class SessionNote(BaseModel):
 
 
 def sessions_folder() -> Path | None:
-    """The private folder, made if missing; None when there is none to be had (see `missing_folder_reason`)."""
+    """The private folder, made if missing; None when there is none to be had (see
+    `missing_folder_reason`)."""
     path = _wanted()
     return path if _private(path) is None else None
 
@@ -151,7 +154,6 @@ def now() -> float:
     return time.time()
 
 
-
 # Registry of this user's running sweeps: a journal for each, beside the notes of runs.
 #
 # A journal is a file `<number>.sweep` of JSON lines that grows while the sweep runs (see
@@ -181,4 +183,3 @@ def running_sweeps() -> list[tuple[Path, dict[str, Any]]]:
         else:
             path.unlink(missing_ok=True)
     return [(path, head) for _, path, head in sorted(found, key=lambda one: -one[0])]
-

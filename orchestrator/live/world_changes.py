@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from orchestrator.assembly import Assembly
-from orchestrator.assembly.live_commands import check_room, Command, commands_for, insert
+from orchestrator.assembly.live_commands import Command, check_room, commands_for, insert
 from orchestrator.live.live_changes import ChangedPlan, ChangeRefused, Step, with_step
 from orchestrator.plan import Action, ResolvedPlan
 

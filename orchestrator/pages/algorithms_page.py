@@ -39,7 +39,9 @@ KINDS = {
 def page() -> str:
     """The whole page."""
     parts = [INTRODUCTION]
-    ours = [a for a in Registry.load().algorithms if f"{a.params.__module__}.".startswith(OWN_ROOTS)]
+    ours = [
+        a for a in Registry.load().algorithms if f"{a.params.__module__}.".startswith(OWN_ROOTS)
+    ]
     for kind in EVENTS:
         parts.append(f"## `{kind}`\n\n{KINDS[kind]}\n")
         parts += [_section(algorithm) for algorithm in ours if algorithm.kind == kind]

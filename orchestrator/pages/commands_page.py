@@ -31,7 +31,10 @@ Data goes to stdout, progress and messages go to stderr; `--json` prints what a 
 CODES = (
     (exit_codes.MET, "done; of a run: all expectations were met, or the plan has none"),
     (exit_codes.MISSED, "some expectations were missed; of a comparison: the runs differ"),
-    (exit_codes.BAD_INPUT, "bad input, or refused by a target; the message names what, where, and why"),
+    (
+        exit_codes.BAD_INPUT,
+        "bad input, or refused by a target; the message names what, where, and why",
+    ),
     (exit_codes.INVALID, "the run is invalid (the machine distorted it), uncertain, or failed"),
     (exit_codes.BUG, "a bug in tailback; please report what it printed"),
     (130, "interrupted with Ctrl-C; other signals: 128 and the signal's number"),

@@ -12,10 +12,9 @@ from orchestrator.pages.markdown import code, plain, table
 from orchestrator.pages.type_names import bounds, default, tables_in, words
 from orchestrator.plan import Plan
 from orchestrator.plan.changeable_keys import LINK_KEYS, QUEUE_KEYS
-from orchestrator.plan.model_introspection import field_texts
-from orchestrator.plan.plan_tables import PluginTable
+from orchestrator.plan.model_introspection import field_texts, kind_of
 from orchestrator.plan.network_fabric import FABRICS, KEY
-from orchestrator.plan.model_introspection import kind_of
+from orchestrator.plan.plan_tables import PluginTable
 from orchestrator.plan.units import DURATION, RATE, RATIO_ACCEPTED, SIZE, Quantity
 
 INTRODUCTION = """# The plan

@@ -10,10 +10,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from orchestrator.plan import field_types, figure_tables
-from orchestrator.plan.plan_tables import PluginTable
 from orchestrator.plan.algorithm_params import Ratio
-from orchestrator.plan.program_table import Command
 from orchestrator.plan.model_introspection import choices_of, quantity_of
+from orchestrator.plan.plan_tables import PluginTable
+from orchestrator.plan.program_table import Command
 from orchestrator.plan.units import Quantity, format_ratio
 
 NAMED: tuple[tuple[Any, str], ...] = (

@@ -22,11 +22,11 @@ from orchestrator.calibration.packet_observer import (
     SLOT,
     SO_TIMESTAMPNS,
     TPACKET_V2,
-    unpacked,
     USER,
+    unpacked,
 )
 from orchestrator.engine.frames import frame_layout as at
-from orchestrator.pause_storm.hold_accounting import account_all, close, FAR_END, new_ledger
+from orchestrator.pause_storm.hold_accounting import FAR_END, account_all, close, new_ledger
 from orchestrator.targets.software.raw_sockets import (
     PACKET_IGNORE_OUTGOING,
     PACKET_STATISTICS,

@@ -6,12 +6,12 @@ what lies before a frame in the NIC itself shows in the kernel's stamps and at t
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath.mmsg_batch import STAMP_KIND
 from orchestrator.engine.datapath.libc import CLOCK_MONOTONIC, external, monotonic_ns
+from orchestrator.engine.datapath.mmsg_batch import STAMP_KIND
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
 from orchestrator.pause_storm import deadline_schedule
-from orchestrator.pause_storm.hold_accounting import account, close, KERNEL, OWN
+from orchestrator.pause_storm.hold_accounting import KERNEL, OWN, account, close
 from orchestrator.pause_storm.pause_frames import HOLDS, LETS_GO
 
 send = external("send", "int64", "int32", "int64", "uint64", "int32")

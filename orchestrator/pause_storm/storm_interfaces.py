@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.errors import BadInput, Problem, Refused
-from orchestrator.pause_storm.storm_request import StormRequest, WHO
+from orchestrator.pause_storm.storm_request import WHO, StormRequest
 from orchestrator.targets.software.linux_syscalls import capabilities
 from orchestrator.targets.software.raw_sockets import SO_TIMESTAMPING
 from orchestrator.testbed.agent import ethtool, nic_claims

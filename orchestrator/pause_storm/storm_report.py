@@ -8,7 +8,7 @@ import numpy as np
 
 from orchestrator.engine.histogram import percentile_ps
 from orchestrator.pause_storm.hold_accounting import NONE_YET, OBSERVERS
-from orchestrator.pause_storm.storm_runner import lapse_times, Outcome
+from orchestrator.pause_storm.storm_runner import Outcome, lapse_times
 
 NS = 1e9
 PS = 1e12

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.units import UnitError, parse_duration, parse_rate
 from orchestrator.pause_storm import pause_quanta
+from orchestrator.plan.units import UnitError, parse_duration, parse_rate
 
 WHO = "tailback storm"
 MOST_QUANTA = 65_535

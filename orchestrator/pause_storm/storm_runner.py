@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+
 import numpy as np
+
 from orchestrator.engine.histogram import percentile_ps
 from orchestrator.errors import BadInput, Problem
-from orchestrator.progress import Progress, Report, moment
 from orchestrator.pause_storm import pause_quanta, send_loop
-from orchestrator.pause_storm.storm_request import hold_of, StormRequest, WHO
-from orchestrator.pause_storm.storm_state import new_state, Planned, start, StormState
 from orchestrator.pause_storm.far_end import FarEnd
 from orchestrator.pause_storm.pause_frames import frames_of
 from orchestrator.pause_storm.storm_interfaces import Port
-import os
-import threading
-from collections.abc import Callable
-from contextlib import suppress
-from orchestrator.pause_storm.storm_state import StormState
+from orchestrator.pause_storm.storm_request import WHO, StormRequest, hold_of
+from orchestrator.pause_storm.storm_state import Planned, StormState, new_state, start
+from orchestrator.progress import Progress, Report, moment
 from orchestrator.targets.software import realtime_scheduling
 from orchestrator.targets.software.linux_syscalls import set_timer_slack
 
 # Send thread of a storm, and its scheduling class.
 #
 # A thread that sleeps between its frames may have the scheduler's real-time class: it is put on a
-# core at once, whoever spins there. One that spins may not, for the kernel takes a real-time spinner
+# core at once, whoever spins there. One that spins may not, for the kernel takes a real-time
+# spinner
 # off its core for 50 ms of every second. So a storm sleeps as long as its frames leave a quarter of
 # a core, and spins with a high ordinary priority where they do not.
 
@@ -39,7 +40,9 @@ NAP_NS = 5_000
 def naps(desk: StormState) -> bool:
     """Return whether the frames of a storm leave a quarter of a core."""
     each = desk.holds["hold_ns"] - desk.holds["margin_ns"]
-    return bool((pause_quanta.FRAME_NS / each).sum() <= pause_quanta.BUSY[0] / pause_quanta.BUSY[1] + 0.01)
+    return bool(
+        (pause_quanta.FRAME_NS / each).sum() <= pause_quanta.BUSY[0] / pause_quanta.BUSY[1] + 0.01
+    )
 
 
 class StormThread(threading.Thread):
@@ -206,7 +209,9 @@ def _watch(
 
 
 @contextlib.contextmanager
-def _far_ends(asked: StormRequest, ports: Sequence[Port], desk: StormState) -> Iterator[list[FarEnd]]:
+def _far_ends(
+    asked: StormRequest, ports: Sequence[Port], desk: StormState
+) -> Iterator[list[FarEnd]]:
     """Ears at the far ends. Raises BadInput for interfaces that are not there."""
     indices = []
     for name in asked.far_ends:

@@ -9,8 +9,8 @@ import numpy as np
 
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.pause_storm import send_loop
+from orchestrator.pause_storm.deadline_schedule import HOLD, begin
 from orchestrator.pause_storm.hold_accounting import new_ledger, new_notes
-from orchestrator.pause_storm.deadline_schedule import begin, HOLD
 
 MSGHDR_WORDS = 7
 

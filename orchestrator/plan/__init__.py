@@ -37,8 +37,8 @@ from typing import TYPE_CHECKING
 from orchestrator.lazy_exports import from_modules
 
 if TYPE_CHECKING:
-    from orchestrator.plan.timeline_actions import Action
-    from orchestrator.plan.plugin_catalog import Catalog, Use
+    from orchestrator.plan.entity_names import Direction, Flow, Port
+    from orchestrator.plan.plan import Plan, ResolvedPlan
     from orchestrator.plan.plan_tables import (
         External,
         Inputs,
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
         Switch,
         Traffic,
     )
-    from orchestrator.plan.entity_names import Direction, Flow, Port
-    from orchestrator.plan.plan import Plan, ResolvedPlan
+    from orchestrator.plan.plugin_catalog import Catalog, Use
+    from orchestrator.plan.timeline_actions import Action
     from orchestrator.plan.timeline_tables import Capture, Expect, Phase, Step
 
 _MODULES = {
-    "actions": ("Action",),
-    "catalog": ("Catalog", "Use"),
-    "entries": (
+    "timeline_actions": ("Action",),
+    "plugin_catalog": ("Catalog", "Use"),
+    "plan_tables": (
         "External",
         "Inputs",
         "Limiter",
@@ -74,9 +74,9 @@ _MODULES = {
         "Switch",
         "Traffic",
     ),
-    "names": ("Direction", "Flow", "Port"),
+    "entity_names": ("Direction", "Flow", "Port"),
     "plan": ("Plan", "ResolvedPlan"),
-    "schedule": ("Capture", "Expect", "Phase", "Step"),
+    "timeline_tables": ("Capture", "Expect", "Phase", "Step"),
 }
 _EXPORTS = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -6,22 +6,20 @@ by its path from this one, or from where shipped plans are (so that a copy of on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
 from orchestrator.errors import BadInput, Problem
+from orchestrator.plan.algorithm_params import files_count
 from orchestrator.plan.expansion_budget import MOST_BASES
 from orchestrator.plan.input_problems import Clash, shown, unknown
-from orchestrator.plan.algorithm_params import files_count
-from orchestrator.plan.toml_text import parse, read_file
-from orchestrator.plan.units import UnitError, parse_ratio
-import re
-from orchestrator.errors import Problem
-from orchestrator.plan.input_problems import shown
 from orchestrator.plan.name_ranges import VALUE
-from orchestrator.plan.units import DURATION, RATE, UnitError
+from orchestrator.plan.toml_text import parse, read_file
+from orchestrator.plan.units import DURATION, RATE, UnitError, parse_ratio
 
 # Rate scaling: `scale = 100` over a base has its rates 100 times and its times a 100th.
 #

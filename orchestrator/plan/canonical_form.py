@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.plan.plan_checks import is_setting
 from orchestrator.plan.expectation_checks import unit_of
 from orchestrator.plan.metric_registry import Unit
+from orchestrator.plan.plan_checks import is_setting
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.units import DURATION, RATE, SIZE
 

@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.plugin_catalog import ENTRY_KEYS, PORT_PLUGINS, Use
-from orchestrator.plan.plan_tables import Nic, PortTable, Switch
+from orchestrator.plan.entity_names import Direction, Port
 from orchestrator.plan.field_types import Buffer, Delay, LineRate
 from orchestrator.plan.input_problems import near
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.entity_names import Direction, Port
+from orchestrator.plan.plan_tables import Nic, PortTable, Switch
+from orchestrator.plan.plugin_catalog import ENTRY_KEYS, PORT_PLUGINS, Use
 from orchestrator.plan.pydantic_errors import translate
 
 SETTINGS: dict[str, Any] = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from orchestrator.plan.plan_model import PlanModel, memoized
 from orchestrator.plan.plan_tables import External, Nic, Sink, Switch
-from orchestrator.plan.plan_model import memoized
-from orchestrator.plan.plan_model import PlanModel
 
 
 @dataclass(frozen=True)

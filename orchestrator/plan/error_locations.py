@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import re
 import secrets
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
-from orchestrator.errors import BadInput
-from orchestrator.plan.range_expansion import compose, LISTED, TABLES
-from orchestrator.plan.base_plans import Layer
-import tomllib
-from collections.abc import Iterator
+
 from tree_sitter import Language, Node, Parser
 from tree_sitter_toml import language
+
+from orchestrator.errors import BadInput
+from orchestrator.plan.base_plans import Layer
+from orchestrator.plan.range_expansion import LISTED, TABLES, compose
 
 Path = tuple[str | int, ...]
 DEEPEST = 100
@@ -164,7 +165,9 @@ class PlanLocations:
             return []
         marks = [key.split("/")[1:] for key in table if str(key).startswith(self._mark)]
         heads: list[tuple[int, Path]] = []
-        for kind, layer, index in sorted(marks, key=lambda mark: (mark[0] == TEMPLATE, -int(mark[1]))):
+        for kind, layer, index in sorted(
+            marks, key=lambda mark: (mark[0] == TEMPLATE, -int(mark[1]))
+        ):
             of = "templates" if kind == TEMPLATE else str(section)
             data = self._layers[int(layer)].data[of]
             key = int(index) if isinstance(data, list) else list(data)[int(index)]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from orchestrator.errors import Problem
 from orchestrator.plan import observables, observers
 from orchestrator.plan.external_nodes import not_seen
-from orchestrator.plan.metric_registry import bound, METRICS, RATIO, Unit, unknown_metric_text
 from orchestrator.plan.input_problems import Clash, near, unknown
+from orchestrator.plan.metric_registry import METRICS, RATIO, Unit, bound, unknown_metric_text
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.timeline_tables import Expect
 from orchestrator.plan.units import UnitError
@@ -34,7 +34,9 @@ def expectation_problems(plan: PlanModel, *, bare: bool) -> Iterator[Problem]:
         other = expect.relative_to
         kinds = entities.get(other, frozenset()) if other is not None else entities[expect.of]
         if other is not None and not observers.has_metric(expect.metric, kinds):
-            yield unknown(f"{where}.relative_to", "entity", other, _entities_with(expect.metric, entities))
+            yield unknown(
+                f"{where}.relative_to", "entity", other, _entities_with(expect.metric, entities)
+            )
         yield from _bounds(where, expect, bare)
 
 

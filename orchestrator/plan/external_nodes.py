@@ -11,10 +11,9 @@ from collections.abc import Iterator
 
 from orchestrator.errors import Problem
 from orchestrator.plan import entity_names
-from orchestrator.plan.plan_tables import External, Switch
-from orchestrator.plan.plan_model import memoized
 from orchestrator.plan.input_problems import Clash
-from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.plan_model import PlanModel, memoized
+from orchestrator.plan.plan_tables import External, Switch
 from orchestrator.plan.units import format_duration
 
 OURS = frozenset({"kind", "as_", "forwarding", "target"})

@@ -13,9 +13,9 @@ from typing import Any
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import network_fabric
 from orchestrator.plan.base_plans import Layer
-from orchestrator.plan.table_overlay import listed_over, over
 from orchestrator.plan.input_problems import shown
-from orchestrator.plan.setting_overrides import key_segments, literal, SET
+from orchestrator.plan.setting_overrides import SET, key_segments, literal
+from orchestrator.plan.table_overlay import listed_over, over
 
 WRITTEN_OUT = (
     "there is no fabric to change: the plan has none, or it is one whose nodes and links are "

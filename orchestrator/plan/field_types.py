@@ -66,8 +66,8 @@ Scalar = Annotated[Any, AfterValidator(_scalar)]
 
 LONGEST_FRAME = 9216
 """Octets without the FCS: as long as switches of Ethernet have their jumbo frames. All that depends
-on it reads it here, but `orchestrator.engine.datapath.mmsg_batch`, which lies below and has padding for
-so many."""
+on it reads it here, but `orchestrator.engine.datapath.mmsg_batch`, which lies below and has padding
+for so many."""
 LineRate = Annotated[Rate, Field(ge=1000, le=10**13)]
 """Of a link or a service: 1 kb/s to 10 Tb/s."""
 Granularity = Annotated[Rate, Field(le=10**12)]

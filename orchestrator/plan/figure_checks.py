@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from orchestrator.errors import Problem
 from orchestrator.plan import observers
-from orchestrator.plan.drawable_metrics import drawn_of, OF, SCALES, unit_of, value_of
+from orchestrator.plan.drawable_metrics import OF, SCALES, drawn_of, unit_of, value_of
 from orchestrator.plan.field_types import SLUG
 from orchestrator.plan.figure_tables import Figure
 from orchestrator.plan.input_problems import Clash, shown, unknown
-from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.observables import is_of
+from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.units import DURATION, UnitError
 
 ENTIRE_RUN = "run"

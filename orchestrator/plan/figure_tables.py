@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from orchestrator.plan.plan_tables import Table
 from orchestrator.plan.field_types import Instant, Line, SampleInterval, Scalar, Slug
+from orchestrator.plan.plan_tables import Table
 
 MOST_NAMES = 1000
 """Curves, labels or levels of one figure."""

@@ -13,15 +13,14 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from orchestrator.plan.model_introspection import field_texts
-from orchestrator.plan.plan_tables import Link, Nic, PluginTable, Sink, Switch, Table, Traffic
-from orchestrator.plan.network_fabric import FABRICS, KEY
 from orchestrator.plan.figure_tables import Figure
-from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.model_introspection import field_texts, quantity_of
 from orchestrator.plan.mutant_table import Mutant
+from orchestrator.plan.network_fabric import FABRICS, KEY
+from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.plan_tables import Link, Nic, PluginTable, Sink, Switch, Table, Traffic
 from orchestrator.plan.program_table import Program
 from orchestrator.plan.timeline_tables import Expect, Phase, Step
-from orchestrator.plan.model_introspection import quantity_of
 from orchestrator.plan.units import Quantity
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -1,7 +1,7 @@
 """Definition of each metric and its exact computation, for the reference.
 
-`METRICS` in orchestrator.plan.metric_registry has the names and units. A value is None (null) where the
-definition gives none: no samples, nothing active, nothing received.
+`METRICS` in orchestrator.plan.metric_registry has the names and units. A value is None (null) where
+the definition gives none: no samples, nothing active, nothing received.
 """
 
 from __future__ import annotations

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
-from pydantic import BaseModel
-from orchestrator.plan.units import Quantity, UnitOf
 import ast
 import functools
 import inspect
 from itertools import pairwise
-from types import ModuleType
+from types import ModuleType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from orchestrator.plan.units import Quantity, UnitOf
+
 
 @functools.cache
 def _classes(module: ModuleType) -> dict[str, ast.ClassDef]:

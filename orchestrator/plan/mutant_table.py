@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from orchestrator.plan.plan_tables import Table
 from orchestrator.plan.field_types import Line, Slug
+from orchestrator.plan.plan_tables import Table
 
 Keys = Annotated[list[Line], Field(default=[], max_length=10_000)]
 

@@ -1,15 +1,17 @@
 """`fabric = { kind = "fat-tree", k = 4, rate = "10Gb/s" }`: a network of switches by one line.
 
-It stands for the nodes and links that one would write down by hand (`orchestrator.plan.network_fabric`);
+It stands for the nodes and links that one would write down by hand
+(`orchestrator.plan.network_fabric`);
 the plan's own tables go over them by name, and traffic, steps and expectations speak of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
+
 from pydantic import (
     AfterValidator,
     Field,
@@ -18,13 +20,12 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+
 from orchestrator.errors import BadInput
-from orchestrator.plan.plan_tables import Table
 from orchestrator.plan.field_types import Delay, LineRate, Overhead
-from orchestrator.plan.table_overlay import over
+from orchestrator.plan.plan_tables import Table
 from orchestrator.plan.pydantic_errors import translate
-from collections.abc import Iterator
-from typing import Any
+from orchestrator.plan.table_overlay import over
 
 KEY = "fabric"
 PREFIX = re.compile(r"(?![-_])(?:[A-Za-z0-9_-]|\{[A-Za-z][A-Za-z0-9_]*\}){0,40}")
@@ -141,7 +142,6 @@ def _same_kind(below: Any, above: Any) -> bool:
     return tables and above.get("kind", below.get("kind")) == below.get("kind")
 
 
-
 # Nodes and links of a fabric, as a plan without a fabric would write them.
 #
 # Quantities stay as they were written, so that what is made reads, and is refused, as if by hand.
@@ -236,4 +236,3 @@ def _upwards(fabric: LeafSpine | FatTree) -> Up:
     for pod, mine, up in places:
         agg = pod * half + mine + 1
         yield f"agg{agg}-up{up + 1}", f"agg{agg}", f"core{mine * half + up + 1}"
-

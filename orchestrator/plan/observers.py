@@ -7,12 +7,12 @@ from typing import Any
 
 from orchestrator.errors import Problem
 from orchestrator.plan import entity_names
-from orchestrator.plan.plan_tables import Nic, PluginTable, Sink, Switch
 from orchestrator.plan.figure_tables import Figure
-from orchestrator.plan.metric_registry import metrics_of
 from orchestrator.plan.input_problems import near
+from orchestrator.plan.metric_registry import metrics_of
+from orchestrator.plan.observables import PLUGIN, Observed, is_of, plugin_of
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.observables import is_of, Observed, PLUGIN, plugin_of
+from orchestrator.plan.plan_tables import Nic, PluginTable, Sink, Switch
 
 HOLDERS = ("congestion_point", "pause", "notification_point", "watchdog")
 """Kinds that watch a queue."""
@@ -75,7 +75,9 @@ def observation_problems(plan: PlanModel, algorithms: Iterable[Any]) -> Iterator
     for index, expect in enumerate(plan.expect):
         yield from _unobserved(f"expect[{index}].metric", expect.metric, shown, over_time=False)
     for index, figure in enumerate(plan.figure):
-        yield from _unobserved(f"figure[{index}].y", figure.y, shown, over_time=is_over_time(figure))
+        yield from _unobserved(
+            f"figure[{index}].y", figure.y, shown, over_time=is_over_time(figure)
+        )
 
 
 def is_over_time(figure: Figure) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.engine.workload import HEADERS
 from orchestrator.errors import Problem
-from orchestrator.plan.timeline_actions import Action
-from orchestrator.plan.plugin_catalog import Use
-from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.algorithm_params import Sender
+from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.plugin_catalog import Use
+from orchestrator.plan.timeline_actions import Action
 from orchestrator.plan.units import format_duration
 
 MOST_FRAMES = 10**10

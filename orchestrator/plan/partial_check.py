@@ -41,11 +41,15 @@ def without_mistakes(data: dict[str, Any], wrong: list[Path]) -> dict[str, Any] 
     for name in _LISTS:
         if isinstance(mended.get(name), list):
             kept = _valid_indices(mended[name], name, wrong)
-            mended[name] = [_identifies_entry(mended[name][index], name, index, wrong) for index in kept]
+            mended[name] = [
+                _identifies_entry(mended[name][index], name, index, wrong) for index in kept
+            ]
     return mended
 
 
-def remaining_problems(problems: list[Problem], data: dict[str, Any], wrong: list[Path]) -> list[Problem]:
+def remaining_problems(
+    problems: list[Problem], data: dict[str, Any], wrong: list[Path]
+) -> list[Problem]:
     """Those problems of the mended copy that the plan itself has, at their place in the plan."""
     places = [dotted(path) for path in wrong if not _concerns_expectation(path)]
     mended = [path[1] for path in wrong if len(path) > 1 and path[0] == "expect"]

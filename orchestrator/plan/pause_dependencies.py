@@ -20,15 +20,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchestrator.plan.shortest_paths import distances
-from orchestrator.plan.plan_tables import Nic, Switch
 from orchestrator.plan.entity_names import Direction
-from orchestrator.plan.shortest_paths import Hops
-from orchestrator.plan.shortest_paths import Tree, tree
+from orchestrator.plan.plan_tables import Nic, Switch
+from orchestrator.plan.shortest_paths import Hops, Tree, distances, tree
 
 if TYPE_CHECKING:
-    from orchestrator.plan.plugin_catalog import Use
     from orchestrator.plan.plan import ResolvedPlan
+    from orchestrator.plan.plugin_catalog import Use
 
 ANY_RATE = 10**9
 """bit/s: above which mark a pause stops its neighbours does not depend on it."""

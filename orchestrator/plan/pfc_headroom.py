@@ -95,8 +95,8 @@ class BufferHeadroom:
 
 def buffer_headrooms(resolved: ResolvedPlan) -> list[BufferHeadroom]:
     """Every buffer of a plan that pauses its neighbours; needs are exact for emulated nodes."""
-    from orchestrator.plan.plan_tables import Switch
     from orchestrator.plan.frame_lengths import longest_frames
+    from orchestrator.plan.plan_tables import Switch
     from orchestrator.plan.shortest_paths import by_its_node
 
     if not resolved.uses.get("pause"):
@@ -151,8 +151,8 @@ def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
     where a link's delay is none that the plan says, where outputs of the switch hold the same
     neighbours, or where a PAUSE may run out before it is said again.
     """
-    from orchestrator.plan.plan_tables import Switch
     from orchestrator.plan.frame_lengths import longest_frames
+    from orchestrator.plan.plan_tables import Switch
 
     plan, pausing = resolved.plan, resolved.uses.get("pause", {})
     steady = all(action.verb in ("start", "stop") for action in resolved.actions)

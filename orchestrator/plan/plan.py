@@ -19,27 +19,27 @@ from pydantic import PrivateAttr, ValidationError
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import entity_names
-from orchestrator.plan.timeline_actions import Action, Uses
-from orchestrator.plan.canonical_form import canonical, NOT_IN_RUN
-from orchestrator.plan.plugin_catalog import Catalog, Use
-from orchestrator.plan.plan_checks import problems as cross_problems
-from orchestrator.plan.range_expansion import compose, expand
 from orchestrator.plan.base_plans import Layer, layers
-from orchestrator.plan.input_problems import shown
-from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.canonical_form import NOT_IN_RUN, canonical
 from orchestrator.plan.error_locations import with_locations
-from orchestrator.plan.plugin_resolution import look_up_all, resolve
 from orchestrator.plan.fabric_override import (
     combined_layers,
     has_fabric,
     is_of_fabric,
     with_fabric_settings,
 )
-from orchestrator.plan.shortest_paths import multipath_routes, MultipathRoutes, routes, Routes
+from orchestrator.plan.input_problems import shown
 from orchestrator.plan.partial_check import remaining_problems, without_mistakes
-from orchestrator.plan.setting_overrides import apply, with_setting_locations
-from orchestrator.plan.toml_text import is_text, parse, read, write
+from orchestrator.plan.plan_checks import problems as cross_problems
+from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.plugin_catalog import Catalog, Use
+from orchestrator.plan.plugin_resolution import look_up_all, resolve
 from orchestrator.plan.pydantic_errors import paths, translate
+from orchestrator.plan.range_expansion import compose, expand
+from orchestrator.plan.setting_overrides import apply, with_setting_locations
+from orchestrator.plan.shortest_paths import MultipathRoutes, Routes, multipath_routes, routes
+from orchestrator.plan.timeline_actions import Action, Uses
+from orchestrator.plan.toml_text import is_text, parse, read, write
 
 
 @dataclass(frozen=True)

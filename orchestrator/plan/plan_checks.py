@@ -8,18 +8,17 @@ from itertools import islice, pairwise
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import entity_names
-from orchestrator.plan.changeable_keys import locate, NotChangeable, setting, SETTINGS
-from orchestrator.plan.plan_tables import Nic, Switch, Traffic
+from orchestrator.plan.changeable_keys import SETTINGS, NotChangeable, locate, setting
+from orchestrator.plan.expectation_checks import expectation_problems, phase_problems
 from orchestrator.plan.external_nodes import external_problems
 from orchestrator.plan.figure_checks import figure_problems
-from orchestrator.plan.expectation_checks import expectation_problems, phase_problems
-from orchestrator.plan.plan_model import memoized
-from orchestrator.plan.size_limits import size_problems
-from orchestrator.plan.mutant_match import mutant_problems
 from orchestrator.plan.input_problems import Clash, unknown
-from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.mutant_match import mutant_problems
+from orchestrator.plan.plan_model import PlanModel, memoized
+from orchestrator.plan.plan_tables import Nic, Switch, Traffic
 from orchestrator.plan.program_checks import program_problems
 from orchestrator.plan.shortest_paths import path, routes
+from orchestrator.plan.size_limits import size_problems
 from orchestrator.plan.units import format_duration, format_size
 
 MOST = 30

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
-from orchestrator.plan.plan_tables import Link, Node, Traffic
+
 from orchestrator.plan.field_types import Group, Instant, Line, SampleInterval, Slug
 from orchestrator.plan.figure_tables import Figure
 from orchestrator.plan.mutant_table import Mutant
+from orchestrator.plan.plan_tables import Link, Node, Traffic
 from orchestrator.plan.program_table import Program
-from orchestrator.plan.timeline_tables import Capture, Expect, Phase, Step
 from orchestrator.plan.sweep_table import Sweep
-import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from orchestrator.plan.timeline_tables import Capture, Expect, Phase, Step
+
 if TYPE_CHECKING:
     pass
+
 
 class PlanModel(BaseModel):
     """The tables of a plan, each right by itself; `Plan` adds that they go together."""
@@ -86,7 +89,6 @@ class PlanModel(BaseModel):
         return self._kept
 
 
-
 MemoResult = TypeVar("MemoResult")
 
 
@@ -106,4 +108,3 @@ def memoized(find: Callable[[PlanModel], MemoResult]) -> Callable[[PlanModel], M
         return kept
 
     return found
-

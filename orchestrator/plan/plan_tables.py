@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from orchestrator.plan.algorithm_params import Ratio
 from orchestrator.plan.field_types import (
     Buffer,
     Delay,
@@ -24,7 +25,6 @@ from orchestrator.plan.field_types import (
     Slugs,
 )
 from orchestrator.plan.traffic_pairing import drawn, most
-from orchestrator.plan.algorithm_params import Ratio
 
 
 class Table(BaseModel):

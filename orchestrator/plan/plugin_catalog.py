@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.plan_tables import Traffic
-from orchestrator.plan.input_problems import join, near, shown, Unknown, unknown
 from orchestrator.plan.algorithm_params import Params
+from orchestrator.plan.input_problems import Unknown, join, near, shown, unknown
+from orchestrator.plan.plan_tables import Traffic
 
 PORT_PLUGINS = ("congestion_point", "pause")
 """Kinds of plugins that watch a buffer of a switch's port."""

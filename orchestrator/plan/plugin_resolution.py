@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.timeline_actions import Action, actions_of, Uses
 from orchestrator.plan.canonical_form import canonical
-from orchestrator.plan.plugin_catalog import Catalog, look_up, tables, Use
-from orchestrator.plan.plan_checks import by_node
-from orchestrator.plan.plan_tables import Switch
-from orchestrator.plan.input_problems import Clash
-from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.entity_names import lanes
-from orchestrator.plan.offered import frame_problems
-from orchestrator.plan.timeouts import timeout_problems
+from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.observers import observation_problems
+from orchestrator.plan.offered import frame_problems
+from orchestrator.plan.plan_checks import by_node
+from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.plan_tables import Switch
+from orchestrator.plan.plugin_catalog import Catalog, Use, look_up, tables
+from orchestrator.plan.timeline_actions import Action, Uses, actions_of
+from orchestrator.plan.timeouts import timeout_problems
 
 KINDS = (
     "congestion_point",

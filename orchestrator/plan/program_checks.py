@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator.errors import Problem
-from orchestrator.plan.plan_tables import Nic
 from orchestrator.plan.input_problems import Clash, unknown
 from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.plan_tables import Nic
 from orchestrator.plan.program_table import NODE, RDMA
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from orchestrator.plan.plan_tables import Table
 from orchestrator.plan.field_types import Instant, Slug
+from orchestrator.plan.plan_tables import Table
 
 NODE = re.compile(r"\{([A-Za-z0-9][A-Za-z0-9_-]{0,62})\}")
 """In a command, `{b}` stands for the IPv4 address of node b."""

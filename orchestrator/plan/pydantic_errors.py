@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from orchestrator.errors import Problem
-from orchestrator.plan.input_problems import Clash, dotted, join, Missing, near, shown, unknown
+from orchestrator.plan.input_problems import Clash, Missing, dotted, join, near, shown, unknown
 from orchestrator.plan.model_introspection import choices_of, follow, keys_of, kind_of, quantity_of
 from orchestrator.plan.units import Quantity
 

@@ -16,15 +16,12 @@ from typing import Any
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import name_ranges, network_fabric
-from orchestrator.plan.expansion_budget import Budget, MOST_TEMPLATES
-from orchestrator.plan.base_plans import Layer
-from orchestrator.plan.table_overlay import listed_over, over
+from orchestrator.plan.base_plans import Layer, scaled
+from orchestrator.plan.expansion_budget import MOST_TEMPLATES, Budget
 from orchestrator.plan.input_problems import Clash, join, shown
 from orchestrator.plan.name_ranges import Axis, NoRange, Picks
-from orchestrator.plan.base_plans import scaled
+from orchestrator.plan.table_overlay import LIKE, Templates, listed_over, over, remove_keys
 from orchestrator.plan.timeline_tables import VERBS
-from orchestrator.plan.table_overlay import remove_keys
-from orchestrator.plan.table_overlay import LIKE, Templates
 
 TABLES = ("nodes", "links", "traffic", "phases", "programs")
 """Sections of named tables."""
@@ -118,7 +115,7 @@ class _Expansion:
         if self.problems:
             raise BadInput(source, self.problems)
 
-    def _with_levels(self, made: network_fabric.Read, written: dict[str, Any]) -> dict[str, Any]:
+    def _with_levels(self, made: network_fabric.FabricTable, written: dict[str, Any]) -> dict[str, Any]:
         """The plan's lists and those of its fabric's levels, if the fabric is not too large."""
         self._budget.fabric(network_fabric.KEY, network_fabric.size(made.fabric), made.table)
         levels = network_fabric.levels(made.fabric)
@@ -137,7 +134,9 @@ class _Expansion:
         if self.problems:
             raise BadInput(self._source, self.problems)
         count = name_ranges.count(axes) - 1  # one is counted already
-        self._budget.fabric(network_fabric.KEY, count * network_fabric.size(self._fabric.fabric), table)
+        self._budget.fabric(
+            network_fabric.KEY, count * network_fabric.size(self._fabric.fabric), table
+        )
         nodes: dict[str, Any] = {}
         links: dict[str, Any] = {}
         for chosen in name_ranges.picks(axes):
@@ -215,7 +214,9 @@ class _Expansion:
         """The table of one name: over its template, with values and names put in."""
         table = entry.table
         if isinstance(table, dict) and LIKE in table:
-            like = name_ranges.filled(table[LIKE], entry.axes, chosen) if entry.axes else table[LIKE]
+            like = (
+                name_ranges.filled(table[LIKE], entry.axes, chosen) if entry.axes else table[LIKE]
+            )
             table = self._laid_under(entry, like)
         table = name_ranges.filled(table, entry.axes, chosen) if entry.axes else table
         if section != "traffic" or not isinstance(table, dict):

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import name_ranges
 from orchestrator.plan.input_problems import join, shown, unknown
-from orchestrator.plan.name_ranges import NoRange
 from orchestrator.plan.model_introspection import below, choices_of, keys_of, kind_of
+from orchestrator.plan.name_ranges import NoRange
 
 SET = "--set"
 MOST_KEYS = 4096
@@ -44,7 +44,8 @@ def apply(
 def with_setting_locations(
     error: BadInput, settings: Sequence[str], descriptions: Sequence[str], *, sole: bool = False
 ) -> BadInput:
-    """The same error with the setting that each problem comes from as its location, from `descriptions`.
+    """The same error with the setting that each problem comes from as its location, from
+    `descriptions`.
 
     That is the last one of the problem's key, or of a table that holds it or is held by it.
     `sole`: nothing else can be wrong, so that one setting alone is it, whatever it led to.
@@ -132,7 +133,9 @@ def _put(
                 known = [str(index) for index in range(len(table))]
                 return unknown(join(where, part), "index", part, known)
             key = int(part)
-        elif (allowed := _settable_keys(annotation, table, depth)) is not None and part not in allowed:
+        elif (
+            allowed := _settable_keys(annotation, table, depth)
+        ) is not None and part not in allowed:
             return unknown(join(where, part), "key", part, allowed)
         where = join(where, part)
         annotation = below([annotation], key)

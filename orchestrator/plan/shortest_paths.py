@@ -6,20 +6,19 @@ largest thing of a large plan.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
-from orchestrator.plan.plan_tables import Switch
-from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.entity_names import Port
-from orchestrator.plan.plan_model import memoized
+
 from orchestrator.plan.entity_names import Port, ports
-from collections import deque
+from orchestrator.plan.plan_model import PlanModel, memoized
+from orchestrator.plan.plan_tables import Switch
 
 # Hop distances between switches and the places that frames can be sent to.
 #
 # Only switches carry frames of others. All NICs and sinks whose only link leads to the same switch
-# are at one *place*, that switch: the way to it is looked for once. Any other one is a place itself.
-# So a network of regular shape has as many places as lowest switches, not as hosts.
+# are at one *place*, that switch: the way to it is looked for once. Any other one is a place
+# itself. So a network of regular shape has as many places as lowest switches, not as hosts.
 
 FAR = -1
 """Distance of what cannot be reached."""
@@ -93,7 +92,7 @@ def by_its_node(plan: PlanModel) -> dict[str, list[Port]]:
     return by_node
 
 
-__all__ = ["Routes", "MultipathRoutes", "by_its_node", "path", "routes", "multipath_routes"]
+__all__ = ["MultipathRoutes", "Routes", "by_its_node", "multipath_routes", "path", "routes"]
 
 Routes = Mapping[str, Mapping[str, str]]
 """Node -> destination node -> name of the port, as that node calls it."""
@@ -239,7 +238,6 @@ def path(
     return taken
 
 
-
 Tree = dict[str, list[str]]
 """Switch -> names of the ports that get a copy."""
 
@@ -273,4 +271,3 @@ def tree(plan: PlanModel, root: str, members: tuple[str, ...]) -> tuple[Tree, li
         for node, names in wanted.items()
     }
     return found, [member for member in members if member != root and member not in came_by]
-

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from orchestrator.errors import Problem
 from orchestrator.plan import entity_names
-from orchestrator.plan.plan_tables import Nic, Switch
 from orchestrator.plan.external_nodes import captured
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.plan_tables import Nic, Switch
 from orchestrator.plan.units import format_duration
 
 MOST = {

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from orchestrator.plan.plan_tables import Table
 from orchestrator.plan.field_types import Line, Slug
+from orchestrator.plan.plan_tables import Table
 
 MOST = 100
 """Lines of a list."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+
 from orchestrator.errors import Problem
 from orchestrator.plan import name_ranges
-from orchestrator.plan.input_problems import shown, unknown
-from orchestrator.plan.name_ranges import Lists, NoRange
 from orchestrator.plan.expansion_budget import MOST_TEMPLATES
 from orchestrator.plan.input_problems import Clash, shown, unknown
+from orchestrator.plan.name_ranges import Lists, NoRange
+
 
 def remove_keys(data: dict[str, Any], without: Any, lists: Lists, problems: list[Problem]) -> None:
     """Removes keys from `data`, whose tables are copied on the way."""
@@ -84,7 +85,6 @@ def _speaks_of(table: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(table.get(key)) for key in keys) if isinstance(table, dict) else ()
 
 
-
 # [templates.X]: a table that others extend by `like`, written once.
 #
 # `like = "X"` in a node, link, traffic entry, phase, step, expectation, figure or program lays it
@@ -134,4 +134,3 @@ class Templates:
             own = {key: value for key, value in table.items() if key != LIKE}
             self._whole[name] = over(below, own)
         return self._whole[name]
-

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from orchestrator.plan.plan_tables import Link, Switch
 from orchestrator.plan.entity_names import Direction, Port
 from orchestrator.plan.plan import ResolvedPlan
+from orchestrator.plan.plan_tables import Link, Switch
 
 
 class OverTime:

@@ -8,10 +8,10 @@ from typing import Any
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import entity_names
-from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.changeable_keys import ChangeableKey, locate, parameter, setting
 from orchestrator.plan.plan_checks import by_link, by_node
 from orchestrator.plan.plan_model import PlanModel
+from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.timeline_tables import FAULTS, Step
 from orchestrator.plan.units import format_duration, format_rate, format_size
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
-from pydantic import AfterValidator, Field, model_validator
-from orchestrator.plan.plan_tables import Table
-from orchestrator.plan.field_types import Instant, Line, Scalar, Slug, SnapSize
-from orchestrator.plan.metric_registry import check_metric_name
 import re
 from fractions import Fraction
-from typing import Annotated
-from pydantic import AfterValidator
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from orchestrator.plan.field_types import Instant, Line, Scalar, Slug, SnapSize
+from orchestrator.plan.metric_registry import check_metric_name
+from orchestrator.plan.plan_tables import Table
 
 MEDIAN = "median"
 _SHARE = re.compile(r"(\d{1,6})/(\d{1,6})")

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchestrator.errors import Problem
-from orchestrator.plan.timeline_actions import Action
-from orchestrator.plan.plugin_catalog import Use
-from orchestrator.plan.plan_tables import Switch
+from orchestrator.plan.entity_names import Port, ports
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.entity_names import Port, ports
+from orchestrator.plan.plan_tables import Switch
+from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.shortest_paths import path, routes
+from orchestrator.plan.timeline_actions import Action
 from orchestrator.plan.units import format_duration
 
 BIT_PS = 8 * 10**12

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, TypeGuard
+
 import tomli_w
+
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import files_count
-import re
 
 # Guard against TOML keys with thousands of segments, checked before the text is parsed.
 #

@@ -14,10 +14,10 @@ import os
 import re
 import secrets
 from pathlib import Path
-from orchestrator.errors import BadInput
-from orchestrator.profile.profile_model import Profile
 from typing import Any
+
 from pydantic import ValidationError
+
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.profile.profile_model import FORMAT, Profile
@@ -43,14 +43,18 @@ def read_profile(path: Path | str) -> Profile:
     try:
         data = json.loads(octets.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise BadInput(source, f"is no device profile, or is damaged: {error}; {RECALIBRATE}") from error
+        raise BadInput(
+            source, f"is no device profile, or is damaged: {error}; {RECALIBRATE}"
+        ) from error
     return parse_profile(source, data)
 
 
 def parse_profile(source: str, data: Any) -> Profile:
     """The profile in data as JSON has it. Raises BadInput with every mistake in it."""
     if not isinstance(data, dict) or "tailback_profile" not in data:
-        raise BadInput(source, f"is no device profile: key tailback_profile is missing; {RECALIBRATE}")
+        raise BadInput(
+            source, f"is no device profile: key tailback_profile is missing; {RECALIBRATE}"
+        )
     if data["tailback_profile"] != FORMAT or isinstance(data["tailback_profile"], bool):
         said = data["tailback_profile"]
         problem = Problem("tailback_profile", said, f"this version reads {FORMAT}; {RECALIBRATE}")

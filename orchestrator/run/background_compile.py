@@ -2,8 +2,8 @@
 
 Compiling keeps one core busy. Meanwhile this process imports modules, reads the plan, lays it out
 and compiles the algorithms' kernels; then it waits, and loads the engine from the cache that the
-other process filled (`orchestrator.run.compile_process`). If that process fails, this one compiles the
-engine.
+other process filled (`orchestrator.run.compile_process`). If that process fails, this one compiles
+the engine.
 
 Nothing here imports numba, so that the other process starts at once.
 """

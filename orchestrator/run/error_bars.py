@@ -9,8 +9,8 @@ from orchestrator.plan import Plan
 from orchestrator.plan.plan_tables import Nic
 from orchestrator.plan.shortest_paths import path
 from orchestrator.run.metric_uncertainty import (
-    backlog_s,
     Distortion,
+    backlog_s,
     uncertainty,
     uncertainty_of_slowdown,
 )

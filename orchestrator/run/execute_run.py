@@ -19,10 +19,9 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
+from orchestrator.run.manifest import build_manifest, remote_manifest
 from orchestrator.run.run_folder import RunFolder
 from orchestrator.run.run_result import judge_recording
-from orchestrator.run.manifest import build_manifest
-from orchestrator.run.manifest import remote_manifest
 from orchestrator.run.source_digest import digest_of
 from orchestrator.target import Cards, Target
 
@@ -110,7 +109,15 @@ def run(
     session = Session(resolved, place.name, pace, cores, datapath, stamps, launch)
     with serve_session(session) if live else contextlib.nullcontext():
         done = _execute(
-            registry, place, resolved, out, progress or silent, report, session, frozen, profile_entry
+            registry,
+            place,
+            resolved,
+            out,
+            progress or silent,
+            report,
+            session,
+            frozen,
+            profile_entry,
         )
         session.judged(done.result, str(done.folder) if done.folder else None)
     return done
@@ -231,7 +238,9 @@ def write_run(
     carried = {} if recording.datapath is None else {"datapath": recording.datapath}
     more = {"sources": digest_of(registry), "epoch_ns": recording.epoch_ns}
     said = {"frozen": result["frozen"]} if "frozen" in result else {}
-    folder.write_json("manifest.json", manifest | more | said | cards | carried | dict(profile_entry))
+    folder.write_json(
+        "manifest.json", manifest | more | said | cards | carried | dict(profile_entry)
+    )
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
     folder.write_json("result.json", result)

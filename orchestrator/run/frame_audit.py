@@ -295,7 +295,9 @@ class Audit:
         wake = self.wake()
         for row, side in enumerate(w.inputs):
             buffer = w.queues[side.first_queue]
-            wakeups = [self.due[index] for index in self.flying[row][:1]] + self.awaited.get(row, [])
+            wakeups = [self.due[index] for index in self.flying[row][:1]] + self.awaited.get(
+                row, []
+            )
             if side.moving_head != NONE and buffer.calm <= buffer.pausing:
                 wakeups.append(self.due[side.moving_head] - side.latency)
             assert wake[WAKE_INPUT, row] <= min(wakeups, default=NEVER)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from orchestrator.run import folder_lock
-import contextlib
-from orchestrator.run import reaper
+
+from orchestrator.run import folder_lock, reaper
 
 SUFFIX = ".partial"
 """Suffix of the hidden name of an incomplete run folder."""
@@ -48,7 +48,6 @@ def remove_stale(base: Path, suffix: str = SUFFIX) -> list[Path]:
     return removed
 
 
-
 # Processes of this machine, of all users, by their command lines.
 #
 # Linux shows them to every user. Their content is chosen by the process's owner, so it is not
@@ -83,4 +82,3 @@ def active_run_folders(commands: dict[int, list[str]]) -> dict[int, Path]:
         if owner.isdecimal() and partial.name.startswith(".") and partial.name.endswith(ending):
             found[int(owner)] = partial.with_name(partial.name[1 : -len(ending)])
     return found
-

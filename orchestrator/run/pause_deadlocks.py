@@ -1,7 +1,8 @@
 """Deadlock detection: cycles of links that hold each other by PAUSE or PFC.
 
 A paused link waits for its receiver's buffer, and that buffer for the links that its frames leave
-by (`orchestrator.plan.pause_dependencies`). A deadlock is a cycle of these waits in which each link was paused
+by (`orchestrator.plan.pause_dependencies`). A deadlock is a cycle of these waits in which each link
+was paused
 without a gap until the end of the run and the buffers between them sent no frame: nothing in the
 run can end it.
 """
@@ -12,10 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
 import numpy as np
+
 from orchestrator.plan import ResolvedPlan
-from orchestrator.plan.pause_dependencies import network, Network, Wait
 from orchestrator.plan.cyclic_dependencies import wait_cycles
+from orchestrator.plan.pause_dependencies import Network, Wait, network
 from orchestrator.recording import Event, Recording
 
 STORM_QUANTITIES = {"storm": "storms", "storm over": "storms_over"}
@@ -88,7 +91,9 @@ def find_deadlocks(
             since = max(held[name] for name in ring.links)
             found.append(Deadlock(int(recording.times_ps[since]), ring.links))
         deadlocked = {name for ring in knots for name in ring.links}
-        still.waits = {pair: why for pair, why in still.waits.items() if deadlocked.isdisjoint(pair)}
+        still.waits = {
+            pair: why for pair, why in still.waits.items() if deadlocked.isdisjoint(pair)
+        }
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import ProgramRun, Recording
-from orchestrator.run.fidelity_thresholds import grade_share, ORDER, VALID
+from orchestrator.run.fidelity_thresholds import ORDER, VALID, grade_share
 
 DENIED = (0.02, 0.20)
 """Share of a program's time in which it was runnable without a core, or the data path was stalled.

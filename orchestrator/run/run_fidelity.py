@@ -15,17 +15,17 @@ import numpy as np
 
 from orchestrator.engine.histogram import mean_ps, percentile_ps, share_above
 from orchestrator.run import link_conservation
-from orchestrator.run.link_conservation import LinkCounts
 from orchestrator.run.fidelity_thresholds import (
     DEGRADED,
-    Finding,
-    grade_share,
     INVALID,
-    microseconds,
     ORDER,
     VALID,
+    Finding,
+    grade_share,
+    microseconds,
     worst_findings,
 )
+from orchestrator.run.link_conservation import LinkCounts
 
 __all__ = [
     "DEGRADED",

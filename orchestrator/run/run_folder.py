@@ -175,7 +175,11 @@ class RunFolder:
         removed = self.discard()
         if isinstance(error, OSError) and self._is_ours(error):
             full = disk_space.is_full(error)
-            lack = disk_space.disk_full_message(self.base) if full else f"{self.base}: cannot be written: {error}"
+            lack = (
+                disk_space.disk_full_message(self.base)
+                if full
+                else f"{self.base}: cannot be written: {error}"
+            )
             rest = "nothing of the run was kept" if removed else f"{self._partial} is left over"
             raise RunFailed(f"{lack}; {rest}") from error
 

@@ -7,10 +7,12 @@ by its own plan (one seed of many), or by the plan that a mutant was derived fro
 from __future__ import annotations
 
 from typing import Any
+
 from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.plan.pfc_headroom import buffer_headrooms
-from orchestrator.plan.pause_dependencies import network
 from orchestrator.plan.cyclic_dependencies import wait_cycles
+from orchestrator.plan.external_nodes import externals
+from orchestrator.plan.pause_dependencies import network
+from orchestrator.plan.pfc_headroom import buffer_headrooms
 from orchestrator.recording import STOPPED, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
@@ -18,9 +20,6 @@ from orchestrator.run.counted import counted_notes
 from orchestrator.run.error_bars import errorbars
 from orchestrator.run.program_fidelity import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
-from orchestrator.recording import Recording
-from orchestrator.plan import ResolvedPlan
-from orchestrator.plan.external_nodes import externals
 
 QUANTITY = "feedback_unassigned"
 
@@ -45,7 +44,9 @@ CONFORMS, DEPARTS = "conforms", "departs"
 DEPARTURES = {CONFORMS: 0, DEPARTS: 1}
 
 
-def external_verdicts(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
+def external_verdicts(
+    registry: Registry, resolved: ResolvedPlan, recording: Recording
+) -> dict[str, Any]:
     """Node -> findings of the oracle; empty for plans without external nodes."""
     found: dict[str, Any] = {}
     for rows in registry.insist("tailback_devices", resolved=resolved, recording=recording):
@@ -54,7 +55,9 @@ def external_verdicts(registry: Registry, resolved: ResolvedPlan, recording: Rec
     return found
 
 
-def external_metrics(resolved: ResolvedPlan, found: dict[str, Any]) -> dict[str, dict[str, int | None]]:
+def external_metrics(
+    resolved: ResolvedPlan, found: dict[str, Any]
+) -> dict[str, dict[str, int | None]]:
     """Node -> its metrics by the oracle."""
     return {
         name: {"departures": DEPARTURES.get(found.get(name, {}).get("oracle", ""))}
@@ -62,7 +65,9 @@ def external_metrics(resolved: ResolvedPlan, found: dict[str, Any]) -> dict[str,
     }
 
 
-def external_notes(resolved: ResolvedPlan, recording: Recording, found: dict[str, Any]) -> list[str]:
+def external_notes(
+    resolved: ResolvedPlan, recording: Recording, found: dict[str, Any]
+) -> list[str]:
     """Sentences: whether the device was present, and the oracle's finding."""
     met = (recording.fidelity or {}).get("external", {})
     return [
@@ -144,7 +149,9 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
     waits = network(resolved)
     deadlocks = pause_deadlocks.find_deadlocks(resolved, recording, waits)
     recording.events += pause_deadlocks.deadlock_events(deadlocks)
-    recording.events += [e for e in pause_deadlocks.storm_events(recording) if e not in recording.events]
+    recording.events += [
+        e for e in pause_deadlocks.storm_events(recording) if e not in recording.events
+    ]
     metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
     seen = external_verdicts(registry, resolved, recording)
     for name, values in external_metrics(resolved, seen).items():

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.run.datapath_stalls import CAUSES, Stall, StallLog, find_stalls
 from orchestrator.run.stall_impact import ControlLoop, StallImpact
-from orchestrator.run.datapath_stalls import CAUSES, find_stalls, Stall, StallLog
 
 SHOWN = 10
 """Number of the longest stalls, and of the control loops closest to being affected, that are
@@ -37,8 +37,8 @@ def stall_report(
 
     Seconds are the machine's in `floor_s`, `at_s`, `time_s` and the `longest_s` of all stalls; the
     run's in the others. `held_s` is the time for which the run's clock was held back in stalls.
-    `affected` counts stalls that affected a control loop. `longest` lists the longest stalls; `loops`
-    the control loops closest to being affected, of `controlled` in all.
+    `affected` counts stalls that affected a control loop. `longest` lists the longest stalls;
+    `loops` the control loops closest to being affected, of `controlled` in all.
 
     Of a run over several machines `machines` has the same of each, or `untold`, the reason why one
     has no log; a loop over such a machine may have been affected more often (its `untold`).
@@ -89,7 +89,9 @@ def _name(loop: ControlLoop) -> str:
     return loop.queue if loop.held else f"{loop.queue} in real time"
 
 
-def _of_loop(loop: ControlLoop, behind: np.ndarray, silent: Sequence[UnloggedMachine]) -> dict[str, Any]:
+def _of_loop(
+    loop: ControlLoop, behind: np.ndarray, silent: Sequence[UnloggedMachine]
+) -> dict[str, Any]:
     untold = [one.machine for one in silent if one.nodes & loop.nodes]
     return {
         "sources": list(loop.sources[:SHOWN]),

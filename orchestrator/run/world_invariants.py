@@ -4,8 +4,10 @@ An invariant is a relation between fields of one record (`orchestrator.engine.re
 a port, a limiter, a flow. `holds` is plain arithmetic, so it takes ints, int64 arrays (of a world
 between two events, of a run's samples) or the terms of a solver.
 
-- `broken_in_world(world)`: of a world between two events (`orchestrator.run.frame_audit`, `tailback hunt`).
-- `broken_in_samples(resolved, recording)`: of a run's samples; a simulated run that breaks one is invalid.
+- `broken_in_world(world)`: of a world between two events (`orchestrator.run.frame_audit`, `tailback
+hunt`).
+- `broken_in_samples(resolved, recording)`: of a run's samples; a simulated run that breaks one is
+invalid.
 - `INVARIANTS`: the list, for properties and proofs: `one.holds(*values of one.fields)`.
 """
 
@@ -229,7 +231,8 @@ def broken_in_world(
 def broken_in_samples(resolved: ResolvedPlan, recording: Recording) -> list[str]:
     """A sentence for every invariant that a run's samples break, with the first such instant.
 
-    Quantities without samples are not checked; `orchestrator.run.buffer_conservation` checks `FRAMES`.
+    Quantities without samples are not checked; `orchestrator.run.buffer_conservation` checks
+    `FRAMES`.
     """
     limits, found = Limits.of(resolved), list[str]()
     sampled = [one for one in INVARIANTS if FIELDS.issuperset(one.fields)]

@@ -56,7 +56,9 @@ class Simulated(Target):
         spare = SPARE_COMMANDS if session else 0
         return _on_single_core(lambda: assemble(resolved, spare=spare), session, progress)
 
-    def run_in_world(self, resolved: ResolvedPlan, progress: Report, again: ReusableWorld) -> Recording:
+    def run_in_world(
+        self, resolved: ResolvedPlan, progress: Report, again: ReusableWorld
+    ) -> Recording:
         """Simulate a plan that is run with many seeds, in reused arrays and without live feed."""
         return _on_single_core(lambda: again.world(resolved), None, progress)
 
@@ -105,8 +107,8 @@ def _on_cores(resolved: ResolvedPlan, session: Session, progress: Report) -> Rec
     """Simulate the whole plan in as many parts as it pays to cut it into, a core for each."""
     from orchestrator.assembly import assemble, record
     from orchestrator.run.engine_compile import report_compiling
-    from orchestrator.targets.parallel.partitioning import partition
     from orchestrator.targets.parallel.parallel_run import ParallelRun
+    from orchestrator.targets.parallel.partitioning import partition
 
     if session.pace is not None:
         raise BadInput("cores", "a run on several cores keeps no pace; leave one of the two out")

@@ -32,8 +32,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.input_problems import Clash, Missing, unknown
-from orchestrator.plan.toml_text import table_in
 from orchestrator.plan.pydantic_errors import translate
+from orchestrator.plan.toml_text import table_in
 from orchestrator.testbed import curve_keys
 
 Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$")]
@@ -113,7 +113,8 @@ class Testbed(Table):
         return {name: dict(entry.ports) for name, entry in self.external.items()}
 
     def held(self, interfaces: Sequence[str]) -> AbstractContextManager[Mapping[str, Any]]:
-        """Have some interfaces of this machine for one run: see `orchestrator.testbed.nic_guard`."""
+        """Have some interfaces of this machine for one run: see
+        `orchestrator.testbed.nic_guard`."""
         from orchestrator.testbed.nic_guard import guarded_nics
 
         return guarded_nics(interfaces)

@@ -1,7 +1,7 @@
 """Guarded interfaces of this machine for one run: claimed, set up, restored in any case.
 
-A process of its own claims them (`orchestrator.testbed.nic_guard_process`): it ends when the run has, or is
-gone, however that came about, and puts everything back first.
+A process of its own claims them (`orchestrator.testbed.nic_guard_process`): it ends when the run
+has, or is gone, however that came about, and puts everything back first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ ENDING_S = 10.0
 def guarded_nics(interfaces: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """Interface -> what it was set to. Raises Refused: no such, in use, or held by another."""
     process = subprocess.Popen(
-        python_command.module("orchestrator.testbed.nic_guard_process", str(os.getpid()), *interfaces),
+        python_command.module(
+            "orchestrator.testbed.nic_guard_process", str(os.getpid()), *interfaces
+        ),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,30 +1,31 @@
 """Guard process of borrowed interfaces: restores them when the run ends or its process dies.
 
-Run as `python -m orchestrator.testbed.nic_guard_process PID INTERFACE...`: it claims them, sets them up, says
-so in a line of JSON, and waits until its input is closed or process PID is gone.
+Run as `python -m orchestrator.testbed.nic_guard_process PID INTERFACE...`: it claims them, sets
+them up, says so in a line of JSON, and waits until its input is closed or process PID is gone.
 """
 
 from __future__ import annotations
 
-import json
-import signal
-import sys
-from typing import Any
-from orchestrator.run.reaper import wait_for_end
-from orchestrator.testbed.agent.nic_claims import Claim
-from orchestrator.testbed.wire.envelope import Unacceptable
 import ctypes
 import fcntl
+import json
+import signal
 import socket
 import struct
+import sys
 from contextlib import suppress
+from typing import Any
+
+from orchestrator.run.reaper import wait_for_end
 from orchestrator.targets.software.offloads import SIOCETHTOOL
+from orchestrator.testbed.agent.nic_claims import Claim
+from orchestrator.testbed.wire.envelope import Unacceptable
 
 # PAUSE settings of a NIC: read, disabled, restored (ETHTOOL_GPAUSEPARAM, linux/ethtool.h).
 #
 # A NIC that takes part in flow control obeys a PAUSE itself, holds our frames by itself, and shows
-# us nothing of it. Many NICs never pass a PAUSE to the host: then only held frames show that a device
-# pauses.
+# us nothing of it. Many NICs never pass a PAUSE to the host: then only held frames show that a
+# device pauses.
 
 GET, SET = 0x12, 0x13
 LAYOUT = "IIII"

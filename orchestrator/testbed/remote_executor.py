@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.batch.batch_executor import MEASURED
+from orchestrator.batch.experiment import Point
 from orchestrator.batch.realtime_executors import plan_of
 from orchestrator.batch.result_store import Row
-from orchestrator.batch.experiment import Point
+from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.progress import silent
-from orchestrator.testbed.interruptible_wait import wait_for_run
 from orchestrator.testbed.controller import controller_client
-from orchestrator.testbed.controller.controller_messages import Progress, REMOTE
+from orchestrator.testbed.controller.controller_messages import REMOTE, Progress
+from orchestrator.testbed.interruptible_wait import wait_for_run
 
 
 @dataclass

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.batch.batch_executor import RunPoint, available_cores
+from orchestrator.batch.experiment import SIMULATED
+from orchestrator.batch.realtime_executors import (
+    concurrent_executor,
+    plan_of,
+    run_locally,
+    serial_executor,
+)
+from orchestrator.batch.stream_executor import Executor, process_executor
 from orchestrator.capability import Capability
 from orchestrator.errors import BadInput
-from orchestrator.batch.batch_executor import available_cores, RunPoint
-from orchestrator.batch.realtime_executors import plan_of, run_locally, serial_executor
-from orchestrator.batch.realtime_executors import concurrent_executor
-from orchestrator.batch.experiment import SIMULATED
-from orchestrator.batch.stream_executor import Executor, process_executor
 from orchestrator.registry import Registry
 from orchestrator.testbed.controller.controller_messages import REMOTE
 
@@ -81,8 +85,8 @@ class SweepMachines:
     def _at_controller(self, address: str) -> tuple[Executor, int]:
         """On real frames one after another; held by one machine each, as many as there are."""
         from orchestrator.targets.software.software_target import stepped
-        from orchestrator.testbed.remote_executor import RemoteExecutor
         from orchestrator.testbed.curve_keys import default_folder
+        from orchestrator.testbed.remote_executor import RemoteExecutor
 
         there = (address, self.keys or default_folder(), self.controller_key)
         if (target := self.chosen) == REMOTE:

@@ -29,15 +29,15 @@ from typing import Any
 import numpy as np
 from textual.events import Key
 
-from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import probes
 from orchestrator.console.app import KINDS, Console
 from orchestrator.console.run_data import RunData
 from orchestrator.console.run_sources import LiveSource, take_in
 from orchestrator.live import feed_messages, session_registry
 from orchestrator.live.feed_server import FeedServer
-from orchestrator.live.sample_rows import NoRows
 from orchestrator.live.live_session import Session
+from orchestrator.live.sample_rows import NoRows
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
@@ -257,7 +257,9 @@ async def draws(size: tuple[int, int]) -> None:
 
 async def look_on(process: int, size: tuple[int, int], used: bool) -> None:
     """Watch a run of another process until it is over; `used`: with a key every second."""
-    while not (notes := [note for note in session_registry.running_sessions() if note.process == process]):
+    while not (
+        notes := [note for note in session_registry.running_sessions() if note.process == process]
+    ):
         await asyncio.sleep(0.1)
     app = Console(LiveSource(notes[0].address, notes[0].run, notes[0].plan))
     cpu, begin = time.process_time(), time.monotonic()

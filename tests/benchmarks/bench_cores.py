@@ -24,8 +24,8 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
-from orchestrator.targets.parallel.partitioning import split
 from orchestrator.targets.parallel.parallel_run import ParallelRun
+from orchestrator.targets.parallel.partitioning import split
 
 TREE = """
 name = "fat-tree-of-1024"

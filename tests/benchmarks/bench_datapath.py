@@ -86,8 +86,8 @@ class Node:
 
     def __init__(self, resolved: Any, machines: Any, host: str, backend: Any) -> None:
         from orchestrator.engine.datapath import port_backend
-        from orchestrator.targets.software.thread_io import Shared
         from orchestrator.targets.software.datapath_thread import Thread
+        from orchestrator.targets.software.thread_io import Shared
 
         places = {"switch.nic": ("switch", 0), "switch.sink": ("switch", 1)}
         machines.machines["switch"] = machines.machines[host]  # a node's machine has its name
@@ -136,9 +136,9 @@ class Hops:
         from orchestrator import python_command
         from orchestrator.engine.datapath.mmsg_batch import sender
         from orchestrator.registry import Registry
-        from orchestrator.targets.software.packet_backends import Backend, PACKETS
         from orchestrator.targets.software.linux_syscalls import die_with_parent
         from orchestrator.targets.software.network_namespaces import Machines
+        from orchestrator.targets.software.packet_backends import PACKETS, Backend
         from orchestrator.targets.software.xdp import bpf_program
         from orchestrator.targets.software.xdp.xdp_backend import Xdp
         from tests.orchestrator.targets.software.rigged import End
@@ -268,11 +268,13 @@ class Hops:
 
     def latency(self, way: str, rate: float) -> Any:
         """Of each frame at a rate, ns."""
-        from orchestrator.calibration.trial_links import ObserverPlacement, VETH
         from orchestrator.calibration.packet_observer import Observer, Offset
+        from orchestrator.calibration.trial_links import VETH, ObserverPlacement
 
         room = int(rate * LATENCY_S * 1.2) + 1000
-        observer = Observer(VETH.ring(self.machines, ObserverPlacement(self.near[way][2], room)), room)
+        observer = Observer(
+            VETH.ring(self.machines, ObserverPlacement(self.near[way][2], room)), room
+        )
         offset = Offset.now().ns
         self.beside(way, LATENCY_S, max(int(1e9 / rate), 1))
         self.settle(way)

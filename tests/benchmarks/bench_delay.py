@@ -17,18 +17,23 @@ LOADS = (0.1, 0.5, 1.0)
 
 def measure(control: Any, seconds: float) -> dict[str, Any]:
     """Job of the worker."""
-    from orchestrator.calibration.profile_statistics import as_plain_data
-    from orchestrator.calibration.shaping_accuracy import DELAYS, measure_delay
-    from orchestrator.calibration.trial_plans import delayed, FRAME, GIGABIT, MS
     from orchestrator.calibration.core_stalls import measure_stalls
     from orchestrator.calibration.datapath_trial import rehearse
+    from orchestrator.calibration.profile_statistics import as_plain_data
+    from orchestrator.calibration.shaping_accuracy import DELAYS, measure_delay
+    from orchestrator.calibration.trial_plans import FRAME, GIGABIT, MS, delayed
     from orchestrator.targets.software.packet_backends import PACKETS
     from orchestrator.targets.software.realtime_scheduling import prepare
 
     rehearse(delayed(MS, GIGABIT, GIGABIT, FRAME, MS))
-    report: dict[str, Any] = {"preparation": prepare(), "stalls": as_plain_data(measure_stalls(seconds)[0])}
+    report: dict[str, Any] = {
+        "preparation": prepare(),
+        "stalls": as_plain_data(measure_stalls(seconds)[0]),
+    }
     report["delay"] = [
-        as_plain_data(measure_delay(delay, seconds, PACKETS, load)) for delay in DELAYS for load in LOADS
+        as_plain_data(measure_delay(delay, seconds, PACKETS, load))
+        for delay in DELAYS
+        for load in LOADS
     ]
     return report
 

@@ -35,9 +35,9 @@ BURST = 8
 
 def measure(control: Any, seconds: float) -> dict[str, Any]:
     """Job of the worker."""
-    from orchestrator.calibration.shaping_accuracy import RATES
-    from orchestrator.calibration.trial_plans import FRAME, limited, MS
     from orchestrator.calibration.datapath_trial import rehearse
+    from orchestrator.calibration.shaping_accuracy import RATES
+    from orchestrator.calibration.trial_plans import FRAME, MS, limited
     from orchestrator.targets.software.realtime_scheduling import prepare
 
     rehearse(limited(RATES[0], FRAME, MS))
@@ -53,10 +53,10 @@ def measure(control: Any, seconds: float) -> dict[str, Any]:
 
 def ours(rate: int, frame: int, seconds: float, period: str) -> dict[str, float]:
     """The limiter of a NIC, as `tailback calibrate` looks at it."""
-    from orchestrator.calibration.trial_links import ObserverPlacement
-    from orchestrator.calibration.shaping_accuracy import SETTLED_NS
-    from orchestrator.calibration.trial_plans import limited, S
     from orchestrator.calibration.datapath_trial import run_trial
+    from orchestrator.calibration.shaping_accuracy import SETTLED_NS
+    from orchestrator.calibration.trial_links import ObserverPlacement
+    from orchestrator.calibration.trial_plans import S, limited
 
     room = round(1.2 * rate * seconds / 8 / frame) + 1000
     plan = limited(rate, frame, round(seconds * S))
@@ -92,9 +92,9 @@ def peer(name: str, rate: int, frame: int, seconds: float) -> dict[str, Any]:
     """A queueing discipline of the kernel's, kept full."""
     import numpy as np
 
-    from orchestrator.calibration.trial_links import ObserverPlacement, VETH
-    from orchestrator.calibration.shaping_accuracy import SETTLED_NS
     from orchestrator.calibration.packet_observer import Observer, Offset
+    from orchestrator.calibration.shaping_accuracy import SETTLED_NS
+    from orchestrator.calibration.trial_links import VETH, ObserverPlacement
     from orchestrator.engine.datapath.mmsg_batch import sender
     from orchestrator.targets.software.network_namespaces import Machines
     from tests.benchmarks import datapath_loops as loops

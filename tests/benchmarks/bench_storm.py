@@ -95,11 +95,10 @@ def of_ours(machines: Any, ports: int, seconds: float, rate: int) -> dict[str, A
 
     from orchestrator.engine.histogram import percentile_ps
     from orchestrator.pause_storm import send_loop
-    from orchestrator.pause_storm.storm_request import StormRequest
-    from orchestrator.pause_storm.storm_state import start
     from orchestrator.pause_storm.storm_interfaces import Port, prepare
-    from orchestrator.pause_storm.storm_runner import planned_of, state_of
-    from orchestrator.pause_storm.storm_runner import StormThread
+    from orchestrator.pause_storm.storm_request import StormRequest
+    from orchestrator.pause_storm.storm_runner import StormThread, planned_of, state_of
+    from orchestrator.pause_storm.storm_state import start
 
     opened = []
     for number in range(ports):
@@ -141,7 +140,7 @@ def of_ours(machines: Any, ports: int, seconds: float, rate: int) -> dict[str, A
 def of_peer(machines: Any, code: str, seconds: float, rate: int) -> dict[str, Any]:
     """A process that sends through the first port, with the same far end."""
     from orchestrator.pause_storm import pause_quanta
-    from orchestrator.pause_storm.pause_frames import frames_of, HOLDS
+    from orchestrator.pause_storm.pause_frames import HOLDS, frames_of
 
     hold = pause_quanta.hold_ns(65_535, rate)
     frame = frames_of(MAC, (3, 4), 65_535)[HOLDS].tobytes().hex()
@@ -189,10 +188,9 @@ def idle(seconds: float, hold: int) -> dict[str, Any]:
     """How often a thread that sleeps and wakes as the storm's does is late by more than quanta."""
     from orchestrator.engine.histogram import percentile_ps, share_above
     from orchestrator.pause_storm import send_loop
-    from orchestrator.pause_storm.storm_state import Planned, start
     from orchestrator.pause_storm.pause_frames import frames_of
-    from orchestrator.pause_storm.storm_runner import state_of
-    from orchestrator.pause_storm.storm_runner import StormThread
+    from orchestrator.pause_storm.storm_runner import StormThread, state_of
+    from orchestrator.pause_storm.storm_state import Planned, start
 
     desk = state_of([Planned(-1, frames_of(MAC, (3,), 1), hold, hold * 3 // 4)], stamps=False)
     begun = time.monotonic_ns()

@@ -23,11 +23,11 @@ import time
 from pathlib import Path
 from statistics import median
 
-from orchestrator.plan import Plan
 from orchestrator.batch.experiment import NOT_RUN
+from orchestrator.batch.stream_executor import process_executor
 from orchestrator.batch.sweep_design import Sweep, SweepOptions
 from orchestrator.batch.sweep_run import SweepRun, write_sweep
-from orchestrator.batch.stream_executor import process_executor
+from orchestrator.plan import Plan
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
 

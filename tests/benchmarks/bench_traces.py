@@ -131,9 +131,11 @@ def headers_only(path: Path) -> None:
 
 
 def whole(path: Path, count: int, cores: int) -> None:
-    from traces.analysis import read_captures, Settings
+    from traces.analysis import Settings, read_captures
 
-    (seen,) = read_captures(path, settings=Settings(rate_bps=10**10, cores=cores)).analysis.interfaces
+    (seen,) = read_captures(
+        path, settings=Settings(rate_bps=10**10, cores=cores)
+    ).analysis.interfaces
     assert sum(seen.frames.values()) == count
     assert len(seen.flows) == FLOWS
     assert all(flow.lost == 0 for flow in seen.flows)

@@ -20,8 +20,8 @@ def measure(control: Any) -> dict[str, Any]:
     """Job of the worker."""
     import numpy as np
 
-    from orchestrator.engine.datapath.mmsg_batch import receiver, sender
     from orchestrator.engine.datapath.libc import monotonic_ns
+    from orchestrator.engine.datapath.mmsg_batch import receiver, sender
     from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines
     from orchestrator.targets.software.realtime_scheduling import prepare
     from tests.benchmarks import veth_loops as loops

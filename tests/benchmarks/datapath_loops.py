@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from orchestrator.engine.datapath import port_backend, realtime_loop
-from orchestrator.engine.datapath.named_tuple_pointer import by_reference
 from orchestrator.engine.datapath.libc import monotonic_ns
-from orchestrator.engine.datapath.packet_socket_io import flush, post
 from orchestrator.engine.datapath.link_counters import SENT
+from orchestrator.engine.datapath.named_tuple_pointer import by_reference
+from orchestrator.engine.datapath.packet_socket_io import flush, post
 from orchestrator.engine.frames.frame_layout import CREATED
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.descriptor_pool import take

@@ -19,10 +19,10 @@ from orchestrator.engine.histogram import new_histogram
 from orchestrator.plan.metric_registry import METRICS
 from orchestrator.plan.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.stall_impact import ControlLoop
-from orchestrator.run.run_fidelity import Demand, judge, Measured, ORDER, VALID
-from orchestrator.run.stall_report import stall_report, UnloggedMachine
 from orchestrator.run.datapath_stalls import CAUSES, LongIteration, StallLog
+from orchestrator.run.run_fidelity import ORDER, VALID, Demand, Measured, judge
+from orchestrator.run.stall_impact import ControlLoop
+from orchestrator.run.stall_report import UnloggedMachine, stall_report
 from orchestrator.run.verdict import verdict
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +104,10 @@ def of_results() -> Iterator[str]:
 def of_stalls() -> Iterator[str]:
     """`fidelity["stalls"]`, down to its rows."""
     turn = LongIteration(0, 2, 0, 2, span_ns=2)
-    log, silent = StallLog(frozenset("s"), [turn], 1, machine="m"), UnloggedMachine("n", frozenset("s"), "older")
+    log, silent = (
+        StallLog(frozenset("s"), [turn], 1, machine="m"),
+        UnloggedMachine("n", frozenset("s"), "older"),
+    )
     said = stall_report([log], [ControlLoop("s.d", frozenset("s"), 1, 0)], silent=[silent])
     yield from ("stalls", *said, *CAUSES, *said["loops"]["s.d"], *said["longest"][0])
     yield from said["machines"]["n"]
@@ -131,7 +134,8 @@ REFUSED = {
 }
 """Words of nobody's but ours, for which the field has its own: received, measured."""
 REFUSED_IN_GATEWARE = REFUSED | {"told", "said", "say"}
-"""Signals are notified of congestion, and PAUSE is sent; `stall_report` may be a local name elsewhere."""
+"""Signals are notified of congestion, and PAUSE is sent; `stall_report` may be a local name
+elsewhere."""
 ROOMS = ("orchestrator", "plugins", "traffic", "traces", "firmware")
 
 

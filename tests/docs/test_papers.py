@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.batch.paper_figures import PAPERS, plans_of
+from orchestrator.batch.plan_trial import PlanTrial, plan_expectations
 from orchestrator.cli.papers_page import as_markdown
 from orchestrator.plan import Plan
-from orchestrator.batch.paper_figures import PAPERS, plans_of
-from orchestrator.batch.plan_trial import plan_expectations, PlanTrial
 from orchestrator.registry import Registry
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
@@ -51,7 +51,13 @@ def due() -> Rows:
         shown = []
         for name, text in listed[paper.name]:
             on = [PlanTrial.of(plans[name], "simulated", [1]).judge({})]
-            one = {"plan": name, "title": "", "shows": text, "asked": plan_expectations(plans[name]), "on": on}
+            one = {
+                "plan": name,
+                "title": "",
+                "shows": text,
+                "asked": plan_expectations(plans[name]),
+                "on": on,
+            }
             shown.append(one)
         found.append({"paper": paper.name, "without": {}, "plans": shown})
     rows = rows_of(as_markdown({"command": {"page": ""}, "papers": found}))

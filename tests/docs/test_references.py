@@ -17,9 +17,9 @@ from orchestrator.assembly.sampled_quantities import ENTITIES
 from orchestrator.cli.main import assemble
 from orchestrator.pages import PAGES, __main__, generated
 from orchestrator.pages.plan_page import sections
-from orchestrator.plan.model_introspection import field_texts
 from orchestrator.plan.metric_meanings import MEANINGS
 from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.model_introspection import field_texts
 from orchestrator.plan.observables import plugin_of
 from orchestrator.registry import Registry
 from orchestrator.terminal import exit_codes
@@ -109,7 +109,13 @@ def test_every_command_and_option_is_there() -> None:
 
 def test_every_exit_code_is_there() -> None:
     shown = text("commands.md")
-    codes = {exit_codes.MET, exit_codes.MISSED, exit_codes.BAD_INPUT, exit_codes.INVALID, exit_codes.BUG}
+    codes = {
+        exit_codes.MET,
+        exit_codes.MISSED,
+        exit_codes.BAD_INPUT,
+        exit_codes.INVALID,
+        exit_codes.BUG,
+    }
     assert codes <= {int(code) for code in re.findall(r"^\| `(\d+)` \|", shown, flags=re.M)}
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware.boards.board_build import BOARDS_BY_NAME, build, sources_of
-from firmware.boards.board_build import CORE, verify_checkout
+from firmware.boards.board_build import BOARDS_BY_NAME, CORE, build, sources_of, verify_checkout
 from firmware.driver.pcie_card import APP_ID
 from firmware.verilog_modules import BOARDS, RTL
 from orchestrator.cli.main import command_line

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from firmware.cards.card_check import check_plan
-from firmware.verilated.model_build import missing_tools
 from firmware.registers.register_map import RegisterMap
 from firmware.registers.register_maps import CARD_CLOCK, NIC, QCN_RP
 from firmware.registers.register_window import Window
+from firmware.verilated.model_build import missing_tools
 from orchestrator.cli.main import command_line
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan, ResolvedPlan

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from firmware import synthesis_figures
-from firmware.verilog_modules import modules
 from firmware.toolchain import verilator_environment
+from firmware.verilog_modules import modules
 from orchestrator.cli.main import command_line
 
 
@@ -98,7 +98,9 @@ def test_a_report_is_kept_and_compared(capsys: pytest.CaptureFixture[str], tmp_p
 
 
 def test_the_change_since_an_earlier_report_is_shown() -> None:
-    text = synthesis_figures.table({"a": {"LUT4": 12.0, "MHz": 130.0}}, {"a": {"LUT4": 10.0, "MHz": 130.0}})
+    text = synthesis_figures.table(
+        {"a": {"LUT4": 12.0, "MHz": 130.0}}, {"a": {"LUT4": 10.0, "MHz": 130.0}}
+    )
     assert "12 (+2)" in text
     assert "130" in text
     assert "130 (" not in text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from firmware.registers import register_map as at
-from firmware.registers.register_map import placed, Register, RegisterMap
 from firmware.registers.generated_files import generated
+from firmware.registers.register_map import Register, RegisterMap, placed
 from firmware.registers.register_maps import MAPS, QCN_CP, QCN_RP
 from firmware.registers.register_window import Window, WindowError
 from orchestrator.errors import BadInput

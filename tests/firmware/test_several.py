@@ -99,7 +99,9 @@ def test_what_counts_is_compiled_otherwise_and_kept_apart(
     monkeypatch.setattr(model_build, "_run", run)
     monkeypatch.setattr(model_build, "_verilator", lambda: tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    libraries = [model_build.build_model(ONE, lambda _: None, counts=counts) for counts in (False, True)]
+    libraries = [
+        model_build.build_model(ONE, lambda _: None, counts=counts) for counts in (False, True)
+    ]
     assert len(set(libraries)) == 2
     assert all(library.exists() for library in libraries)
     assert [model_build.is_built(ONE), model_build.is_built(ONE, counts=True)] == [True, True]

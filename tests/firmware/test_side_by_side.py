@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firmware.verilated.model_build import missing_tools
 from firmware.verilated.fabric_binding import Fabric
+from firmware.verilated.model_build import missing_tools
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
 from orchestrator.run.execute_run import run

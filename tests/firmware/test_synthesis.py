@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from firmware.boards.board_build import INSTANCE
-from firmware.verilog_modules import lint, select_modules
 from firmware.toolchain import verilator_environment
+from firmware.verilog_modules import lint, select_modules
 from tests.firmware.simulate import BOARDS_RTL, ROOT, RTL
 
 FILES = [*RTL, *BOARDS_RTL]

@@ -11,8 +11,8 @@ import pytest
 
 from firmware.cards.card_check import check_plan
 from firmware.gateware_target import Gateware
-from firmware.verilated.model_build import missing_tools
 from firmware.verilated.fabric_binding import Fabric
+from firmware.verilated.model_build import missing_tools
 from orchestrator.engine.frames import decode
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import CNM
@@ -20,12 +20,12 @@ from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
-from orchestrator.run.execute_run import run, RunResult
+from orchestrator.run.execute_run import RunResult, run
 from traces import pcapng
+from traces.oracle.conformance_judge import Judgement, judge
+from traces.oracle.conformance_judge import Settings as Known
 from traces.oracle.replay_command import clocked, lateness
 from traces.oracle.rule_violation import Finding
-from traces.oracle.conformance_judge import judge, Judgement
-from traces.oracle.conformance_judge import Settings as Known
 
 PLANS = Path(__file__).parent / "plans"
 SHIPPED = Path(__file__).parents[2] / "plugins" / "plans"
@@ -218,7 +218,10 @@ def test_without_extra_fast_recovery_every_message_sets_the_target(tmp_path: Pat
 def test_a_nic_of_two_ports_is_a_block_for_each(rates: tuple[str, str], tmp_path: Path) -> None:
     """Messages reach the flow whose port they come in by, and each flow its own limiter, whichever
     is told first."""
-    settings = [f"traffic.{flow}.rate={r}" for flow, r in zip(("algorithm_named", "two"), rates, strict=True)]
+    settings = [
+        f"traffic.{flow}.rate={r}"
+        for flow, r in zip(("algorithm_named", "two"), rates, strict=True)
+    ]
     plan = Plan.load((PLANS / "ports.toml").read_text()).with_settings(settings)
     result = run(plan, target="gateware", out=tmp_path, report=False)
     assert result.folder is not None

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from firmware import gateware_target
-from firmware.verilated import model_build
-from firmware.verilated.model_build import Model
-from firmware.verilated.model_build import build_lock
 from firmware.target.cosimulation import never_sends
+from firmware.verilated import model_build
+from firmware.verilated.model_build import Model, build_lock
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from tests.patience import PATIENCE_S
@@ -55,9 +54,13 @@ def test_what_another_process_builds_is_taken_from_it(
     monkeypatch.setattr(model_build, "_build", lambda *_: pytest.fail("it was built twice"))
     waits = threading.Event()
     sleep = threading.Event().wait
-    monkeypatch.setattr("firmware.verilated.model_build.time.sleep", lambda s: waits.set() or sleep(s))
+    monkeypatch.setattr(
+        "firmware.verilated.model_build.time.sleep", lambda s: waits.set() or sleep(s)
+    )
     found: list[Path] = []
-    taker = threading.Thread(target=lambda: found.append(model_build.build_model(ONE, lambda _: None)))
+    taker = threading.Thread(
+        target=lambda: found.append(model_build.build_model(ONE, lambda _: None))
+    )
     taker.start()
     assert waits.wait(PATIENCE_S)
     assert found == []
@@ -78,7 +81,9 @@ def test_one_that_died_leaves_the_turn_to_the_next(
 
 @pytest.mark.usefixtures("held")
 def test_who_waits_is_ended_with_the_builds_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("firmware.verilated.model_build.time.sleep", lambda _: model_build.end_builds())
+    monkeypatch.setattr(
+        "firmware.verilated.model_build.time.sleep", lambda _: model_build.end_builds()
+    )
     with pytest.raises(RunFailed, match=r"qcn_nic .* was not built: it was ended"):
         model_build.build_model(ONE, lambda _: None)
 

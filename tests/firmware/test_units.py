@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from firmware.driver.delay_line_driver import Delay
-from firmware.driver.window_discovery import WindowLocation
 from firmware.driver.packet_generator_driver import Generator
+from firmware.driver.window_discovery import WindowLocation
 from firmware.registers.register_maps import DELAY_LINE, PACKET_GENERATOR
 from firmware.registers.register_window import Window
 from orchestrator.errors import Refused

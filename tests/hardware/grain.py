@@ -17,8 +17,8 @@ def grain(outcome: Outcome, share: str = "max") -> tuple[int, str]:
 
     A clock that was held back while the machine was busy is no distortion here: emulated time, in
     which frames are captured and lateness is measured, went on as it should
-    (orchestrator/run/run_fidelity.py). `share`: of all departures, those that the figure may hang on. A
-    median hangs on no single one: p99 is for it.
+    (orchestrator/run/run_fidelity.py). `share`: of all departures, those that the figure may hang
+    on. A median hangs on no single one: p99 is for it.
     """
     fidelity = outcome.result["fidelity"]
     worst = [reason for reason in fidelity["reasons"] if reason.startswith("invalid")]

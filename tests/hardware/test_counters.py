@@ -11,8 +11,8 @@ import pytest
 
 from tests.hardware.grain import grain
 from traces.pytest_plugin.capabilities import REAL_TIME
-from traces.pytest_plugin.target_runner import Lab
 from traces.pytest_plugin.run_outcome import Node
+from traces.pytest_plugin.target_runner import Lab
 
 PLAN = Path(__file__).parent / "plans" / "counters.toml"
 SERVICE_RATE, LINE_RATE = 800_000_000, 10**9

@@ -15,10 +15,10 @@ import pytest
 from tests.hardware.grain import grain
 from tests.hardware.holding import Hold, first_start, holds, last_start, starts, within
 from tests.hardware.test_congestion_point import whole_frames
-from traces.pytest_plugin.dut_description import Device, DEVICE
 from traces.pytest_plugin.decoded_frames import Frames
-from traces.pytest_plugin.target_runner import Lab
+from traces.pytest_plugin.dut_description import DEVICE, Device
 from traces.pytest_plugin.run_outcome import Outcome
+from traces.pytest_plugin.target_runner import Lab
 
 PLAN = Path(__file__).parent / "plans" / "device.toml"
 FRAME, MS = 500, 10**9

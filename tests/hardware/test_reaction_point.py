@@ -11,8 +11,8 @@ import pytest
 
 from tests.hardware.grain import grain
 from traces.pytest_plugin.decoded_frames import Frames
-from traces.pytest_plugin.target_runner import Lab
 from traces.pytest_plugin.run_outcome import Node, Outcome
+from traces.pytest_plugin.target_runner import Lab
 
 PLAN = Path(__file__).parent / "plans" / "reaction_point.toml"
 LINE_RATE, AI_RATE, HAI_RATE, THRESHOLD = 10**9, 5_000_000, 20_000_000, 5

@@ -45,7 +45,10 @@ ROOMS = (
             "orchestrator/run/run_fidelity.py": (
                 *(f"{RUN}/test_fidelity.py", f"{RUN}/test_lateness.py", f"{RUN}/test_programs.py"),
             ),
-            "orchestrator/run/wakeup_lateness.py": (f"{RUN}/test_lateness.py", f"{RUN}/test_fidelity.py"),
+            "orchestrator/run/wakeup_lateness.py": (
+                f"{RUN}/test_lateness.py",
+                f"{RUN}/test_fidelity.py",
+            ),
             "orchestrator/run/verdict.py": (f"{RUN}/test_verdict.py", f"{RUN}/test_uncertainty.py"),
             "orchestrator/run/link_conservation.py": (f"{RUN}/test_balance.py",),
             "orchestrator/run/buffer_conservation.py": (f"{RUN}/test_conservation_check.py",),
@@ -57,12 +60,18 @@ ROOMS = (
         "controller",
         0.9,
         {
-            "orchestrator/testbed/controller/merge_recordings.py": (f"{LAB}/controller/test_merge.py",),
+            "orchestrator/testbed/controller/merge_recordings.py": (
+                f"{LAB}/controller/test_merge.py",
+            ),
             "orchestrator/testbed/controller/controller_service.py": (
                 *(f"{LAB}/controller/test_queue.py", f"{LAB}/controller/test_controller.py"),
             ),
-            "orchestrator/testbed/controller/clock_correction.py": (f"{LAB}/controller/test_delays.py",),
-            "orchestrator/testbed/controller/clock_correction.py": (f"{LAB}/controller/test_retiming.py",),
+            "orchestrator/testbed/controller/clock_correction.py": (
+                f"{LAB}/controller/test_delays.py",
+            ),
+            "orchestrator/testbed/controller/clock_correction.py": (
+                f"{LAB}/controller/test_retiming.py",
+            ),
             "orchestrator/testbed/controller/node_placement.py": (
                 *(f"{LAB}/controller/test_placing.py", f"{LAB}/controller/test_mapping.py"),
             ),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from orchestrator import ownership
 from orchestrator.errors import BadInput
 from orchestrator.live import session_registry
-from orchestrator.targets.software.worker_process import run_job
 from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.targets.software.worker_process import run_job
 from orchestrator.testbed import curve_keys
 from tests.orchestrator.targets.software.processes import NOBODY, as_nobody, ordinary_user_python
 
@@ -91,7 +91,9 @@ def test_a_process_without_a_number_owns_no_folder(shown, proc: Path, tmp_path: 
         assert said(folder) == "me, 1 let in"
         shown(me, f"{me + 1} 0 1\n")
         assert "without a number in this user namespace" in said(folder)
-        assert "without a number in this user namespace" in (session_registry._private(folder) or "")
+        assert "without a number in this user namespace" in (
+            session_registry._private(folder) or ""
+        )
     finally:
         overflow.write_text(f"{NOBODY}\n")
 

@@ -19,14 +19,18 @@ from orchestrator import python_command
 from orchestrator.console.run_launcher import LocalRun
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.run.run_folder import RunFolder
-from orchestrator.targets.software.worker_process import run_job
 from orchestrator.targets.software.program_runner import Hosts, Programs
+from orchestrator.targets.software.worker_process import run_job
 from orchestrator.testbed import curve_keys
 from traces.pytest_plugin.testbed_session import testbed_session
 
 POISON = ("queue", "pyroute2", "dataclasses", "typing", "json", "resource", "tomllib", "typer")
 PRODUCT = ("orchestrator", "traces", "traffic", "plugins", "firmware")
-ALLOWED = {"orchestrator/python_command.py", "orchestrator/run/machine_diagnosis.py", "firmware/toolchain.py"}
+ALLOWED = {
+    "orchestrator/python_command.py",
+    "orchestrator/run/machine_diagnosis.py",
+    "firmware/toolchain.py",
+}
 """Where `sys.executable` may be: the second and third tell of it and start nothing with it."""
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.engine.records import CE, CNP, ECT0, NEVER, NOT_ECT
 from plugins.dcqcn_rp import ALPHA_BITS, DCQCN_RP, DcqcnReactionPoint
-from plugins.notification_point import NotificationPoint, NOTIFY
+from plugins.notification_point import NOTIFY, NotificationPoint
 from plugins.qcn_cp import QCN_CP, QcnCongestionPoint
 from plugins.red_marking import RED, RedMarking
 from tests.plugins.scheme_driver import Driver

@@ -9,7 +9,7 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.records import ACK, PROBE
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from plugins.dctcp import ALPHA_BITS, ALPHA_UNIT, Dctcp, DCTCP
+from plugins.dctcp import ALPHA_BITS, ALPHA_UNIT, DCTCP, Dctcp
 from tests.orchestrator.worlds import MS, run_until
 from tests.plugins.scheme_driver import Driver
 

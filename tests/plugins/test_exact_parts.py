@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.engine.records import NEVER
 from orchestrator.engine.intmath import (
     MOST_DEN,
     MOST_MULTIPLIED,
@@ -16,18 +15,19 @@ from orchestrator.engine.intmath import (
     mul_div,
     mul_div_capped,
 )
+from orchestrator.engine.records import NEVER
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import Params
 from plugins.af_qcn import AfQcn
-from plugins.receiver_credits import Credits
-from plugins.fecn_cp import _room, MOST_STEP, NS_KB_PER_OCTET, scaled, UNIT_BITS
+from plugins.fecn_cp import MOST_STEP, NS_KB_PER_OCTET, UNIT_BITS, _room, scaled
 from plugins.hpcc import Hpcc
 from plugins.nscc import Nscc
 from plugins.p4qcn_rp import P4qcnReactionPoint
+from plugins.receiver_credits import Credits
 from plugins.swift import Swift
 from plugins.timely import Timely
+from traffic.capture_replay import Trace, scaled_span
 from traffic.pareto_on_off import ParetoOnOff
-from traffic.capture_replay import scaled_span, Trace
 
 
 @given(st.integers(0, MOST_MULTIPLIED), st.integers(0, MOST_DEN), st.integers(1, MOST_DEN))

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from orchestrator.engine.records import CNM, ECHO, NEVER
-from plugins.fecn_cp import FECN_CP, FecnCongestionPoint, queue_control, UNIT
+from plugins.fecn_cp import FECN_CP, UNIT, FecnCongestionPoint, queue_control
 from plugins.fecn_endpoints import FECN_RP, FecnReactionPoint
 from plugins.fecn_stability import pause_interval, stability
 from tests.plugins.scheme_driver import Driver

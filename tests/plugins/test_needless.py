@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.engine.kernel_events import EVENTS
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.kernel_events import EVENTS
 from orchestrator.engine.records import NEVER, QUEUE
 from orchestrator.registry import Registry
 from plugins.pause import PAUSE

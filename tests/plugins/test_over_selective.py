@@ -7,8 +7,8 @@ import pytest
 from orchestrator.assembly import assemble
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.frame_audit import audit
 from orchestrator.run.execute_run import run
+from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import MS, run_until
 
 ENTRIES = {"dctcp": ["t"], "swift": ["few", "many"], "hpcc-incast": ["hpcc"], "timely": ["t"]}

@@ -15,7 +15,7 @@ from orchestrator.plan import Plan
 from orchestrator.recording import MessageTable
 from orchestrator.registry import Registry
 from plugins.shootout import register
-from plugins.shootout_sizes import CLASSES, is_shootout_sizes, markdown, read, SCHEMES
+from plugins.shootout_sizes import CLASSES, SCHEMES, is_shootout_sizes, markdown, read
 from traces.message_table import write_messages
 
 

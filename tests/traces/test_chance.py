@@ -13,8 +13,8 @@ from orchestrator.plan import Plan
 from orchestrator.progress import silent
 from orchestrator.run.execute_run import run
 from traces.compare import compare, show
-from traces.compare.significance import assess_significance, seed_significance
 from traces.compare.comparison_result import Difference
+from traces.compare.significance import assess_significance, seed_significance
 from traces.run_reader import Run
 
 SPREAD = [20.0, 24.0, 18.0, 26.0, 22.0, 21.0]

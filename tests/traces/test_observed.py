@@ -16,7 +16,7 @@ from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import MS, US, assembled, line_of_three
 from traces import figures
 from traces.report import report
-from traces.run_reader import load, Run
+from traces.run_reader import Run, load
 from traces.samples import read_samples
 
 
@@ -87,7 +87,11 @@ def test_the_file_of_samples_says_what_metrics_are_called(
 
 def test_the_report_draws_them(done: tuple[Run, dict[str, Any]]) -> None:
     shown, _ = done
-    assert list(figures.columns_with_values(shown)) == ["codel.sojourn_s", "codel.dropping", "codel.count"]
+    assert list(figures.columns_with_values(shown)) == [
+        "codel.sojourn_s",
+        "codel.dropping",
+        "codel.count",
+    ]
     panels = figures.state_figure(shown).axes
     (line,) = panels[0].get_lines()
     assert line.get_label() == "switch.sink"

@@ -16,7 +16,7 @@ from tailback import run as run_plan
 from tests.traces.made_plans import BESIDE, FIGURES, NETS
 from traces import figures
 from traces.report import report
-from traces.run_reader import load, Run
+from traces.run_reader import Run, load
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,8 @@ from orchestrator.plan import Plan
 from orchestrator.recording import Recording
 from orchestrator.run.execute_run import run
 from tests.traces.oracle.plans import PAUSED
-from traces.report import report
-from traces.run_reader import load, Run
-from traces.report import has_no_pauses
+from traces.report import has_no_pauses, report
+from traces.run_reader import Run, load
 
 PAUSE = 'pause = { plugin = "pause", high = "100KB", low = "60KB", quanta = 1000 }'
 TYPE = np.array([0x88, 0x08], np.uint8)

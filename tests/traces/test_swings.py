@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traces.metrics.transients import amplitude, is_still, no_swing, swings
 from traces.metrics.sample_table import Window
+from traces.metrics.transients import amplitude, is_still, no_swing, swings
 
 MS = 10**9
 

@@ -14,7 +14,7 @@ from tests.traces.made_plans import FIGURES, NETS
 from traces import figures
 from traces.figures.flows_through_port import flows_through
 from traces.report import report
-from traces.run_reader import load, Run
+from traces.run_reader import Run, load
 
 
 def ran(text: str, base: Path) -> Run:

@@ -15,9 +15,8 @@ from orchestrator.plan.algorithm_params import Params
 from tests.orchestrator.worlds import MS, Table, recorded
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.bernoulli_source import BERNOULLI, Bernoulli
-from traffic.poisson_flows import Cdf, DATA_MINING, draw, mean_of_frames, WEB_SEARCH
-from traffic.pareto_on_off import part_of
-from traffic.pareto_on_off import PARETO, ParetoOnOff
+from traffic.pareto_on_off import PARETO, ParetoOnOff, part_of
+from traffic.poisson_flows import DATA_MINING, WEB_SEARCH, Cdf, draw, mean_of_frames
 from traffic.random_flows import RANDOM_FLOWS, RandomFlows
 
 HEADERS, FRAME, RATE = 70, 1500, 10**10

@@ -10,9 +10,8 @@ import pytest
 from orchestrator.engine.workload import Connections
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from traffic.poisson_flows import DATA_MINING, draw, mean, WEB_SEARCH
 from traffic.message_sources import Incast, Repeated, incast, repeated
-from traffic.poisson_flows import arrivals, Poisson
+from traffic.poisson_flows import DATA_MINING, WEB_SEARCH, Poisson, arrivals, draw, mean
 
 MS, S = 10**9, 10**12
 

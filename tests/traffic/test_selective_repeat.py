@@ -20,7 +20,7 @@ from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, US, Empty, Table, line_of_three, run_in_steps, run_until
 from tests.plugins.scheme_driver import Driver
 from traffic.go_back_n import NEGATIVE
-from traffic.selective_repeat import IN_FLIGHT, Selective, SELECTIVE
+from traffic.selective_repeat import IN_FLIGHT, SELECTIVE, Selective
 from traffic.selective_repeat_receiver import MAP, WINDOW
 
 FRAME = 1500

@@ -16,7 +16,7 @@ import pytest
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute_run import run, RunResult
+from orchestrator.run.execute_run import RunResult, run
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 
 SERVE = """

@@ -13,8 +13,7 @@ from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import Params
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.bernoulli_source import BERNOULLI, Bernoulli
-from traffic.pareto_on_off import negative_log2, times_power
-from traffic.pareto_on_off import PARETO, ParetoOnOff
+from traffic.pareto_on_off import PARETO, ParetoOnOff, negative_log2, times_power
 
 GBPS, US, MS = 10**9, 10**6, 10**9
 

@@ -14,8 +14,8 @@ from orchestrator.engine.records import ACK, NEVER
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.frame_audit import Audit
 from orchestrator.run.execute_run import run
+from orchestrator.run.frame_audit import Audit
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Table, assembled, recorded, run_in_steps, run_until
 from tests.plugins.kernel_driver import KernelDriver

@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording
 from orchestrator.targets.software import plan_job
-from orchestrator.targets.software.network_namespaces import Machines, MTU
+from orchestrator.targets.software.network_namespaces import MTU, Machines
 from tests.trials.distortions import KINDS, Kind, Place
 from tests.trials.relay import NAME, Relay
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pyroute2 import IPRoute
 
 from orchestrator import python_command
-from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines, MTU
+from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, MTU, Machines
 from tests.trials import rules
 from tests.trials.relay import Rule
 

@@ -39,9 +39,9 @@ from traces import pcapng
 from traces.analysis import Settings, analyze
 from traces.capture import open_capture
 from traces.dissect import dissect, messages, pauses, probes
-from traces.oracle.counterfactual_cp import counterfactual
 from traces.oracle.conformance_judge import Settings as Known
 from traces.oracle.conformance_judge import judge
+from traces.oracle.counterfactual_cp import counterfactual
 
 LONGEST_S = 5.0
 """CPU time of one file of a few KB."""

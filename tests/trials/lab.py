@@ -1,6 +1,7 @@
 """Machines of a testbed as network namespaces of one worker process, joined by veth cables.
 
-Use it in a job of `orchestrator.targets.software.worker_process.run_job`: the worker is root in a user
+Use it in a job of `orchestrator.targets.software.worker_process.run_job`: the worker is root in a
+user
 namespace of its own, and whatever is left of a lab goes away with it. Every host has an address of
 its own on a cable to where the controller is; NICs are ordinary interfaces with ordinary names.
 """

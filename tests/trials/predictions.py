@@ -23,13 +23,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import TailbackError
-from orchestrator.plan import Plan
 from orchestrator.batch.batch_executor import is_storable, run_points
-from orchestrator.batch.metric_columns import ColumnTable
-from orchestrator.batch.realtime_executors import plan_of, run_locally, TRIES
 from orchestrator.batch.confidence_interval import prediction_intervals
 from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.metric_columns import ColumnTable
+from orchestrator.batch.realtime_executors import TRIES, plan_of, run_locally
+from orchestrator.errors import TailbackError
+from orchestrator.plan import Plan
 from orchestrator.profile import read_profile
 from orchestrator.targets.software.emulate_machine import emulate_machine
 from tests.trials import drawn

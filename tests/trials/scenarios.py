@@ -213,7 +213,9 @@ def watched(lab: Lab) -> dict[str, Any]:
 
     def feeds() -> list[str]:
         with suppress(RunFailed):  # a busy controller may not answer at once
-            return list(asyncio.run(controller_client.status(address, folder, None))["feeds"].values())
+            return list(
+                asyncio.run(controller_client.status(address, folder, None))["feeds"].values()
+            )
         return []
 
     feed = until(feeds, "a feed")[0]

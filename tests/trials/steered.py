@@ -73,7 +73,9 @@ def answered(source: LiveSource) -> list[feed_messages.Answer]:
 
     until(lambda: received(0) and source.data.rows > 0, "samples", 300.0)
     for number, request in enumerate(ASKED, 1):
-        if isinstance(request, feed_messages.Stop):  # not before all that was asked for has happened
+        if isinstance(
+            request, feed_messages.Stop
+        ):  # not before all that was asked for has happened
             last = max(answer.at_ps or 0 for answer in found)
 
             def happened(at: int = last) -> bool:

@@ -22,11 +22,11 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from traces.analysis import Settings, analyze
-from traces.oracle.replay_command import lateness
 from traces.oracle.conformance_judge import Settings as Known
 from traces.oracle.conformance_judge import judge
 from traces.oracle.reconstructed_states import reconstructed, reconstructed_at
-from traces.run_reader import load, Run
+from traces.oracle.replay_command import lateness
+from traces.run_reader import Run, load
 
 SHARE = 0.01
 FRAME = 1500

@@ -9,15 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from traces.analysis import pause_cascade
-from traces.analysis.analyze import Findings
-from traces.analysis.hops_and_cascades import capture_points_of
-from traces.analysis.flow_labels import mac_text, point_names
 from traces.analysis.analysis_result import FlowSeen, InterfaceSeen
+from traces.analysis.analyze import Findings
+from traces.analysis.flow_labels import mac_text, point_names
+from traces.analysis.hops_and_cascades import capture_points_of
 from traces.analysis.latency_matching import lower_edges
 from traces.analysis.pause_spells import PLAIN
 from traces.capture import NO_TIME
+from traces.figures.figure_style import BLUE, FAINT, INK, SERIES, VERMILLION, stacked, styled
 from traces.figures.queue_figure import legend
-from traces.figures.figure_style import BLUE, FAINT, INK, SERIES, stacked, styled, VERMILLION
 
 NS = 1e9
 MOST_LINES = len(SERIES)
@@ -161,7 +161,7 @@ def _marks(panel: Axes, found: Findings, flows: list[FlowSeen]) -> None:
 
 
 def _messages(panel: Axes, found: Findings, interface: InterfaceSeen, what: str) -> None:
-    kept = found.collected.messages.kept()
+    kept = found.collected.messages.stored_messages()
     kept = kept[kept["time_ns"] != NO_TIME]
     for number, point in enumerate(interface.congestion_points[:MOST_LINES]):
         mine = kept[kept["congestion_point"] == point.index]
@@ -178,7 +178,7 @@ def _messages(panel: Axes, found: Findings, interface: InterfaceSeen, what: str)
 
 def _probes(panel: Axes, found: Findings, interface: InterfaceSeen) -> None:
     """The rates that probes carried, forward and back, a colour per flow."""
-    kept = found.collected.probes.kept()
+    kept = found.collected.probes.stored_probes()
     kept = kept[kept["time_ns"] != NO_TIME]
     for number, one in enumerate(interface.probes[:MOST_LINES]):
         mine = kept[kept["probed"] == one.index]

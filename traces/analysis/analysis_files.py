@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
-from pathlib import Path
-import pyarrow.parquet as pq
-from matplotlib.figure import Figure
-from orchestrator.errors import BadInput
-from traces.analysis import analysis_figures, analysis_tables
-from traces.analysis.analyze import Findings
-from traces.figures import png, svg
-import io
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from matplotlib.figure import Figure
 from rich.console import Console
+
+from orchestrator.errors import BadInput
 from traces import html_page
+from traces.analysis import analysis_figures, analysis_tables
 from traces.analysis.analysis_result import Analysis
 from traces.analysis.analysis_text import show
-from traces.figures import inline
+from traces.analysis.analyze import Findings
+from traces.figures import inline, png, svg
 
 WIDTH = 150
 """Columns of the tables: they scroll where the page is narrower."""

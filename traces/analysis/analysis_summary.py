@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from traces.analysis.hops_and_cascades import causes, latencies
+from traces.analysis.analysis_result import Analysis, CaptureSeen, InterfaceSeen, NeighbourSeen
 from traces.analysis.collector import CapturePass
 from traces.analysis.control_summary import congestion_points, pauses_seen, probes_seen, stamps_seen
 from traces.analysis.flow_labels import flow_seen, mac_text, point_names
-from traces.analysis.analysis_result import Analysis, CaptureSeen, InterfaceSeen, NeighbourSeen
 from traces.analysis.flow_records import OVERFLOW, POINT
+from traces.analysis.hops_and_cascades import causes, latencies
 from traces.capture import NO_TIME
 from traces.dissect import KINDS, Kind
 

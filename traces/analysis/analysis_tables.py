@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from traces.analysis.analyze import Findings
-from traces.analysis.pause_cascade import DIRECTIONS
 from traces.analysis.flow_labels import mac_text, point_names
+from traces.analysis.pause_cascade import DIRECTIONS
 from traces.analysis.pause_spells import PLAIN
 
 
@@ -46,7 +46,7 @@ def rates(found: Findings) -> pa.Table:
 
 def messages(found: Findings) -> pa.Table:
     """One row per CNM, the first million of them."""
-    kept = found.collected.messages.kept()
+    kept = found.collected.messages.stored_messages()
     points = found.collected.messages.points
     names = point_names(found.collected)
     which = kept["congestion_point"]
@@ -90,7 +90,7 @@ def pauses(found: Findings) -> pa.Table:
 
 def probes(found: Findings) -> pa.Table:
     """One row per probe or echo of FECN, the first million of them; `way` is forward or back."""
-    kept, probed = found.collected.probes.kept(), found.collected.probes.probed
+    kept, probed = found.collected.probes.stored_probes(), found.collected.probes.probed
     names = point_names(found.collected)
     which = kept["probed"]
     texts = {

@@ -85,7 +85,9 @@ def _flows(interface: InterfaceSeen, console: Console) -> None:
         console.print(table(("source", "flow", *FIGURES), own))
         _left_out(len(interface.flows), console)
     if interface.conversations:
-        others = [(*_sender_text(one), *_figures(one)) for one in interface.conversations[:MOST_ROWS]]
+        others = [
+            (*_sender_text(one), *_figures(one)) for one in interface.conversations[:MOST_ROWS]
+        ]
         console.print(table(("from", "to", "what", *FIGURES), others))
         _left_out(len(interface.conversations), console)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from traces.analysis.collector import CapturePass, Settings
 from traces.analysis.analysis_result import Analysis
 from traces.analysis.analysis_summary import summarise
+from traces.analysis.collector import CapturePass, Settings
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from traces.analysis.cnm_statistics import CongestionMessages
+from traces.analysis.control_batch import ENOUGH, ControlBatch
 from traces.analysis.dcbx import Neighbours
 from traces.analysis.flow_table import FlowTable
 from traces.analysis.latency_matching import Matcher
-from traces.analysis.cnm_statistics import CongestionMessages
 from traces.analysis.pause_spells import PauseTracker
 from traces.analysis.probe_statistics import ProbeStatistics
 from traces.analysis.stamp_statistics import StampStatistics
-from traces.analysis.control_batch import ControlBatch, ENOUGH
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
-from traces.capture.read_ahead import batches_of, BUFFERS, uses_single_core
 from traces.capture.pcap_records import PcapRecords
+from traces.capture.read_ahead import BUFFERS, batches_of, uses_single_core
 from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, messages, pauses, probes
 
 MS = 10**6

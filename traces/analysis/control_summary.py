@@ -8,9 +8,9 @@ import numpy as np
 
 from orchestrator.engine.frames.address_index import mac_of
 from traces.analysis import pause_cascade
+from traces.analysis.analysis_result import CongestionPointSeen, PauseSeen, ProbesSeen, StampsSeen
 from traces.analysis.collector import CapturePass
 from traces.analysis.flow_labels import mac_text
-from traces.analysis.analysis_result import CongestionPointSeen, PauseSeen, ProbesSeen, StampsSeen
 from traces.analysis.pause_spells import PLAIN
 from traces.analysis.stamp_statistics import rate_bps
 

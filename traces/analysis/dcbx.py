@@ -58,7 +58,10 @@ class Neighbours:
         """Take LLDP frames of a batch whose interfaces are points: its `rows` int64[n]."""
         for row, place in lldp_rows(batch, rows):
             octets = batch.frame(row)
-            key = int(batch.interface[row]), int.from_bytes(octets[frame_layout.SOURCE_MAC :][:6], "big")
+            key = (
+                int(batch.interface[row]),
+                int.from_bytes(octets[frame_layout.SOURCE_MAC :][:6], "big"),
+            )
             if key not in self._index and len(self.stations) >= MOST_STATIONS:
                 self.others += 1
                 continue

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.cache_aligned import words_by_lines
+from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.flow_records import DATA, WINDOW
 from traces.capture.frame_batch import NO_TIME
 

@@ -11,8 +11,8 @@ import numpy as np
 from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.frames.unaligned import big32, big64, little32, octet
 from orchestrator.engine.jit import compiled, inlined, prevent_inlining
+from traces.analysis.deferred_counts import BEFORE, FORWARD, MARKS, NEXT, OCTETS
 from traces.analysis.flow_cache import (
-    find_entry,
     FIRST_OWN,
     FRAME,
     IP_HEADER,
@@ -21,12 +21,12 @@ from traces.analysis.flow_cache import (
     SUMMARY,
     TRANSPORT_AT,
     UDP_HEADER,
+    find_entry,
 )
-from traces.analysis.deferred_counts import BEFORE, FORWARD, MARKS, NEXT, OCTETS
 from traces.analysis.flow_records import MATCHED, STAMPED
-from traces.analysis.stamp_space import has_stamp_space, WORD
 from traces.analysis.frame_summary import KIND_AT, KINDS, ROW
-from traces.capture.scanner import MAX_CAPLEN, PCAP_RECORD, pcap_time, POSITION
+from traces.analysis.stamp_space import WORD, has_stamp_space
+from traces.capture.scanner import MAX_CAPLEN, PCAP_RECORD, POSITION, pcap_time
 
 SEQUENCE_AT = UDP_HEADER + frame_layout.SEQUENCE - frame_layout.PAYLOAD
 NO_LIMIT = 2**63 - 1
@@ -48,7 +48,11 @@ def count_if_expected(  # type: ignore[no-untyped-def]
     summary = known[e + SUMMARY]
     row = summary & ROW
     roomy = big64(octets, at + rooms[0]) & rooms[1]  # or what lies behind the frame is not 0
-    if roomy and STAMPED[(summary >> KIND_AT) & KINDS] and has_stamp_space(octets, at, size, places, rooms):
+    if (
+        roomy
+        and STAMPED[(summary >> KIND_AT) & KINDS]
+        and has_stamp_space(octets, at, size, places, rooms)
+    ):
         return False
     if time <= pending[row, BEFORE]:
         return False

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.engine.cache_aligned import words_by_lines
+from orchestrator.engine.compile_options import LINE_WORDS
 from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.frames.unaligned import big16, big32, native16, native64, octet, unlike
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.cache_aligned import words_by_lines
-from orchestrator.engine.compile_options import LINE_WORDS
+from traces.analysis.frame_summary import UNCACHED, pack_frame
 from traces.analysis.stamp_space import has_stamp_space
-from traces.analysis.frame_summary import pack_frame, UNCACHED
 from traces.dissect.header_parser import (
     IPV4,
     NATIVE_ACK,
@@ -227,7 +227,9 @@ def cached_summary(known, octets, at, size, point, places, rooms):  # type: igno
 
 
 @compiled
-def summarise_frames(begin, until, octets, offset, captured, points_of, ethernet, known, places, rooms, summary):  # type: ignore[no-untyped-def]
+def summarise_frames(  # type: ignore[no-untyped-def]
+    begin, until, octets, offset, captured, points_of, ethernet, known, places, rooms, summary
+):
     """Write the summaries of the frames from `begin` to `until` into `summary` int64[..].
 
     Returns the number of STRANGE ones."""

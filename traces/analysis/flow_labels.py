@@ -6,8 +6,8 @@ import ipaddress
 from collections import Counter
 from pathlib import Path
 
-from traces.analysis.collector import CapturePass
 from traces.analysis.analysis_result import FlowSeen
+from traces.analysis.collector import CapturePass
 from traces.dissect import ABSENT, KINDS, Kind
 
 NS = 10**9

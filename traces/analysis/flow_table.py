@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from traces.analysis.flow_cache import empty_flow_cache
-from traces.analysis.frame_accounting import count_frames, LAST, rehash, time_span, UNCOUNTED
 from traces.analysis.deferred_counts import apply_all_pending, empty_pending
+from traces.analysis.flow_cache import empty_flow_cache
 from traces.analysis.flow_records import (
     CNMS,
     CONTROLS,
@@ -24,9 +23,10 @@ from traces.analysis.flow_records import (
     WINDOW,
     WORDS,
 )
+from traces.analysis.frame_accounting import LAST, UNCOUNTED, count_frames, rehash, time_span
 from traces.analysis.stamp_space import stamp_word
 from traces.analysis.time_bins import TimeBins
-from traces.capture import Batch, NO_TIME, scanner
+from traces.capture import NO_TIME, Batch, scanner
 from traces.capture.pcap_records import PcapRecords
 from traces.dissect.control_fields import Rows
 from traces.dissect.header_parser import BLANK, ETHERNET, words_of
@@ -121,7 +121,9 @@ class FlowTable:
             self._control = np.zeros((CONTROLS + 1, 2, frames), np.int64)
             self._rooms = np.zeros(frames, np.int64)
 
-    def add(self, batch: Batch, linktypes: np.ndarray, places: np.ndarray = NO_STAMP_SPACE) -> np.ndarray:
+    def add(
+        self, batch: Batch, linktypes: np.ndarray, places: np.ndarray = NO_STAMP_SPACE
+    ) -> np.ndarray:
         """Account for a batch whose interfaces are points; `linktypes` int64[points], `places`
         those of `stamps.Rooms`.
 

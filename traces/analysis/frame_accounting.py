@@ -13,20 +13,15 @@ from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.frames.big_endian import signed32
 from orchestrator.engine.frames.unaligned import big32, big64
 from orchestrator.engine.jit import compiled, inlined
+from traces.analysis.deferred_counts import BEGUN, NEXT, apply_pending, note_point, set_expected
+from traces.analysis.fast_loop import SEQUENCE_AT, count_expected_frames, scan_expected_frames
 from traces.analysis.flow_cache import (
+    TCP_NUMBERED,
+    UDP_HEADER,
     cached_summary,
     insert_entry,
     summarise_frames,
-    TCP_NUMBERED,
-    UDP_HEADER,
 )
-from traces.analysis.sequence_numbers import (
-    count_sequence_number,
-    OPERATION,
-    PSN_BITS,
-    transport_number,
-)
-from traces.analysis.deferred_counts import apply_pending, BEGUN, NEXT, note_point, set_expected
 from traces.analysis.flow_records import (
     CONTROLS,
     DATA,
@@ -42,8 +37,6 @@ from traces.analysis.flow_records import (
     SORTS,
     STAMPED,
 )
-from traces.analysis.stamp_space import has_stamp_space
-from traces.analysis.fast_loop import count_expected_frames, scan_expected_frames, SEQUENCE_AT
 from traces.analysis.frame_summary import (
     CONTROL,
     ECN_AT,
@@ -52,16 +45,23 @@ from traces.analysis.frame_summary import (
     KINDS,
     OFFSET_AT,
     OFFSETS,
-    pack_flow,
-    pack_frame,
     ROW,
     STAMP_SPACE_AT,
     TCP_AT,
     UNCACHED,
+    pack_flow,
+    pack_frame,
 )
+from traces.analysis.sequence_numbers import (
+    OPERATION,
+    PSN_BITS,
+    count_sequence_number,
+    transport_number,
+)
+from traces.analysis.stamp_space import has_stamp_space
 from traces.capture.frame_batch import NO_TIME
 from traces.capture.scanner import ANSWER, COUNT, POSITION, scan_pcap
-from traces.dissect.header_parser import frame_headers, TCP
+from traces.dissect.header_parser import TCP, frame_headers
 from traces.dissect.header_record import ABSENT
 
 FLOW_AT = UDP_HEADER + frame_layout.FLOW - frame_layout.PAYLOAD

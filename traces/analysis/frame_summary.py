@@ -30,4 +30,6 @@ def pack_flow(row, kind):  # type: ignore[no-untyped-def]
 @inlined
 def pack_frame(flow, ecn, tcp, room, place):  # type: ignore[no-untyped-def]
     """Add the fields of one frame; `tcp` and `room` are 0 or 1, `place` counts from its begin."""
-    return flow | (ecn << ECN_AT) | (tcp << TCP_AT) | (room << STAMP_SPACE_AT) | (place << OFFSET_AT)
+    return (
+        flow | (ecn << ECN_AT) | (tcp << TCP_AT) | (room << STAMP_SPACE_AT) | (place << OFFSET_AT)
+    )

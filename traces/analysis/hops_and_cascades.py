@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from traces.analysis import pause_cascade
+from traces.analysis.analysis_result import Cause, HopSeen
 from traces.analysis.collector import CapturePass
 from traces.analysis.flow_labels import flow_seen
-from traces.analysis.analysis_result import Cause, HopSeen
 from traces.analysis.latency_matching import largest
 
 NS = 10**9
@@ -45,10 +45,14 @@ def latencies(collected: CapturePass, names: list[str]) -> list[HopSeen]:
     return found
 
 
-def capture_points_of(collected: CapturePass, names: list[str]) -> list[pause_cascade.CapturePoint | None]:
+def capture_points_of(
+    collected: CapturePass, names: list[str]
+) -> list[pause_cascade.CapturePoint | None]:
     """Capture points at which each link's pauses were seen."""
     return [
-        None if link.point < 0 else pause_cascade.capture_point_of(names[link.point], link.direction)
+        None
+        if link.point < 0
+        else pause_cascade.capture_point_of(names[link.point], link.direction)
         for link in collected.pausing.links
     ]
 

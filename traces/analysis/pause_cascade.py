@@ -67,7 +67,9 @@ def cascade_steps(
     return sorted(found, key=lambda step: int(spells["begin_ns"][step[1]]))
 
 
-def _rows(spells: np.ndarray, places: list[CapturePoint | None], node: str, direction: int) -> np.ndarray:
+def _rows(
+    spells: np.ndarray, places: list[CapturePoint | None], node: str, direction: int
+) -> np.ndarray:
     links = [
         index
         for index, one in enumerate(places)

@@ -10,8 +10,8 @@ import typer
 
 from orchestrator.errors import BadInput
 from orchestrator.terminal import exit_codes, format_output
-from orchestrator.terminal.run_lookup import find_run, is_counted
 from orchestrator.terminal.run_arguments import RUN_HELP
+from orchestrator.terminal.run_lookup import find_run, is_counted
 
 if TYPE_CHECKING:
     from traces.capsule.verification import Verified
@@ -132,7 +132,9 @@ def verify(
 
     share = None if tolerance is None else _share(tolerance)
     with shown() as progress:
-        found = check(capsule, share, RerunOptions(out, programs, jobs, seeds), progress, exit_codes.say)
+        found = check(
+            capsule, share, RerunOptions(out, programs, jobs, seeds), progress, exit_codes.say
+        )
     _print_verified(found, as_json)
     if not found.holds:
         raise typer.Exit(DIFFERS)

@@ -12,8 +12,8 @@ from orchestrator.plan import ResolvedPlan
 from orchestrator.registry import Registry
 from orchestrator.run import manifest as manifests
 from orchestrator.run.source_digest import digest_of
-from traces.capsule.zip_archive import Archive
 from traces.capsule.capsule_layout import FORMAT, MOST_JSON, RECORD
+from traces.capsule.zip_archive import Archive
 from traces.run_reader import parse_object
 
 VERSIONS = ("tailback", "python", "libraries", "sources", "git")

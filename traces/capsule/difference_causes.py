@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.run.dictdiff import differing_keys, flatten
 from traces.capsule.capsule_layout import DATA, PLAN_OF, RESULT_OF
-from traces.capsule.capsule_record import Record, VERSIONS
+from traces.capsule.capsule_record import VERSIONS, Record
 
 PARAMETER, SEED, VERSION, MACHINE = "parameter", "seed", "version", "machine"
 RESULT, FILE, UNKNOWN = "result", "file", "unknown"

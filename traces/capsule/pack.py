@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orchestrator.batch.experiment import SIMULATED
+from orchestrator.batch.parquet_dataset import POINTS
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.batch.parquet_dataset import POINTS
-from orchestrator.batch.experiment import SIMULATED
 from orchestrator.registry import Registry
 from orchestrator.run.plan_files import plan_files
-from traces.capsule.ro_crate import crate_of
 from traces.capsule.capsule_layout import (
     CRATE,
     DATA,
@@ -38,13 +37,14 @@ from traces.capsule.capsule_layout import (
     SWEEP,
 )
 from traces.capsule.capsule_record import (
+    Kind,
+    Record,
     environment_here,
     environment_of,
-    Kind,
     packages_here,
     plugins_of,
-    Record,
 )
+from traces.capsule.ro_crate import crate_of
 from traces.run_reader import load, read_object
 
 BEGINNING = (1980, 1, 1, 0, 0, 0)

@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orchestrator.batch import batch_folder
+from orchestrator.batch.batch_executor import MEASURED, MeasuredPoint, available_cores, run_points
+from orchestrator.batch.experiment import SIMULATED, Experiment, Point
+from orchestrator.batch.result_store import Row, Store
+from orchestrator.batch.seed_table import write_seeds
+from orchestrator.batch.stream_executor import process_executor
+from orchestrator.batch.sweep_design import Sweep, SweepOptions
+from orchestrator.batch.sweep_run import SweepRun, write_sweep, write_sweep_folder
 from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.algorithm_params import without_files
 from orchestrator.plan.toml_text import parse, write
-from orchestrator.batch import batch_folder
-from orchestrator.batch.batch_executor import available_cores, MEASURED, MeasuredPoint, run_points
-from orchestrator.batch.seed_table import write_seeds
-from orchestrator.batch.result_store import Row, Store
-from orchestrator.batch.experiment import Experiment, Point, SIMULATED
-from orchestrator.batch.sweep_design import Sweep, SweepOptions
-from orchestrator.batch.sweep_run import SweepRun, write_sweep, write_sweep_folder
-from orchestrator.batch.stream_executor import process_executor
 from orchestrator.progress import Report
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.run.plan_files import plan_files
 from orchestrator.run.verdict import INVALID
-from traces.capsule.zip_archive import Archive
 from traces.capsule.capsule_layout import RESULT_OF, SEEDS
-from traces.capsule.capsule_record import missing_packages, Record
+from traces.capsule.capsule_record import Record, missing_packages
+from traces.capsule.zip_archive import Archive
 
 Say = Callable[[str], None]
 
@@ -109,7 +109,9 @@ def sweep_of(plan: Plan, seeds: list[int]) -> Sweep:
         return Sweep.of(plan, SweepOptions(seeds=",".join(f"{one}..{one}" for one in seeds)))
 
 
-def rerun_sweep(sweep: Sweep, how: RerunOptions, to: Path, say: Say, progress: Report) -> Path | None:
+def rerun_sweep(
+    sweep: Sweep, how: RerunOptions, to: Path, say: Say, progress: Report
+) -> Path | None:
     """The folder of what was swept, where one is wanted; its tables are written to `to`.
 
     Every point is run: what is kept of earlier ones (`.points`) proves nothing.

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from orchestrator.batch.metric_columns import ColumnTable, metric_filter, split_column
+from orchestrator.batch.parquet_dataset import POINTS
+from orchestrator.batch.seed_statistics import judge_seeds
+from orchestrator.batch.seed_table import write_seeds
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.batch.metric_columns import ColumnTable, metric_filter
-from orchestrator.batch.parquet_dataset import POINTS
-from orchestrator.batch.seed_table import write_seeds
-from orchestrator.batch.seed_statistics import judge_seeds
 from orchestrator.progress import Report
 from traces.capsule import rerun
+from traces.capsule.capsule_layout import DATA
+from traces.capsule.sweep_tables import Tables, compare_tables, read_points
 from traces.capsule.tolerance import EXACT, SPREAD, Tolerance
-from traces.capsule.zip_archive import Archive
 from traces.capsule.value_comparison import (
-    ComparedValue,
-    ComparisonCount,
     EXPECTATION,
+    METRIC,
     POINT,
     VERDICT,
+    ComparedValue,
+    ComparisonCount,
 )
-from traces.capsule.capsule_layout import DATA
-from traces.capsule.sweep_tables import compare_tables, read_points, Tables
-import math
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from orchestrator.batch.metric_columns import split_column
-from traces.capsule.value_comparison import ComparedValue, ComparisonCount, METRIC
+from traces.capsule.zip_archive import Archive
 from traces.compare import agreement_criterion
 
 # Comparison of seed means on real frames, against the spread of the seeds.
@@ -46,7 +46,9 @@ Seed = Mapping[str, float]
 """Column -> number of one seed."""
 
 
-def compare_spreads(packed: Sequence[Seed], here: Sequence[Seed], units: Mapping[str, str]) -> ComparisonCount:
+def compare_spreads(
+    packed: Sequence[Seed], here: Sequence[Seed], units: Mapping[str, str]
+) -> ComparisonCount:
     """Comparison of every number that either side has."""
     names = list(dict.fromkeys(name for seed in (*packed, *here) for name in seed))
     count = ComparisonCount()
@@ -67,7 +69,9 @@ def _figures(
             yield ComparedValue(METRIC, name, *means, False if whole else None, unit)
             continue
         room = within(theirs, ours, 1 - (1 - LEVEL) / judged)
-        yield ComparedValue(METRIC, name, *means, _means_agree(name, (means[0], means[1]), room), unit, room)
+        yield ComparedValue(
+            METRIC, name, *means, _means_agree(name, (means[0], means[1]), room), unit, room
+        )
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -77,7 +81,9 @@ def _mean(values: Sequence[float]) -> float | None:
 def _means_agree(name: str, means: Sequence[float], room: float | None) -> bool | None:
     """True if two means are equal; None if there is no evidence."""
     metric = split_column(name)[0]
-    if means[0] == means[1] or (metric in agreement_criterion.RULES and agreement_criterion.RULES[metric](means)):
+    if means[0] == means[1] or (
+        metric in agreement_criterion.RULES and agreement_criterion.RULES[metric](means)
+    ):
         return True
     if room is None:
         return False if metric in agreement_criterion.RULES else None
@@ -182,7 +188,9 @@ def seeds_here(
     with tempfile.TemporaryDirectory(prefix="tailback-") as temporary:
         units = write_seeds(Path(temporary), plan, found)
         tables = read_points(Path(temporary), len(seeds), "here")
-    return Seeds(result | {"units": units}, tables), rerun.write_seed_folder(plan, found, result, how.out)
+    return Seeds(result | {"units": units}, tables), rerun.write_seed_folder(
+        plan, found, result, how.out
+    )
 
 
 def compare_seeds(packed: Seeds, here: Seeds, tolerance: Tolerance) -> ComparisonCount:
@@ -237,7 +245,11 @@ def _expectations(
         one = row or other or {}
         name = f"{one['metric']} of {one['of']} in {one['phase']}"
         holds = row is not None and other is not None and _same(row, other, tolerance)
-        found.append(ComparedValue(EXPECTATION, name, _expectation_text(row), _expectation_text(other), holds))
+        found.append(
+            ComparedValue(
+                EXPECTATION, name, _expectation_text(row), _expectation_text(other), holds
+            )
+        )
     return found
 
 

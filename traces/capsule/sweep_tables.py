@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestrator.errors import BadInput
 from orchestrator.batch.parquet_dataset import PARAMETER_POINTS, POINTS
+from orchestrator.errors import BadInput
 from traces.capsule.tolerance import Tolerance
-from traces.capsule.value_comparison import ComparedValue, ComparisonCount, PARAMETER_POINT, POINT
+from traces.capsule.value_comparison import PARAMETER_POINT, POINT, ComparedValue, ComparisonCount
 
 KEYS = {POINT: ("place", "seed"), PARAMETER_POINT: ("place",)}
 MOST_COLUMNS = 100_000

@@ -78,4 +78,6 @@ def decides(metrics: dict[str, Any], phase: str, entity: str) -> bool:
     """True if `compare` judges the metric: ports with a queue, in the phases, and in the whole run
     if there are none."""
     phases = set(metrics) - {RUN_PHASE}
-    return (phase in phases or not phases) and agreement_criterion.QUEUE in metrics[phase].get(entity, {})
+    return (phase in phases or not phases) and agreement_criterion.QUEUE in metrics[phase].get(
+        entity, {}
+    )

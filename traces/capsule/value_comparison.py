@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from traces.capsule.tolerance import decides, EXACT, Tolerance
+from traces.capsule.tolerance import EXACT, Tolerance, decides
 
-VERDICT, EXPECTATION, METRIC, POINT, PARAMETER_POINT = "verdict", "expectation", "metric", "point", "place"
+VERDICT, EXPECTATION, METRIC, POINT, PARAMETER_POINT = (
+    "verdict",
+    "expectation",
+    "metric",
+    "point",
+    "place",
+)
 MAX_LISTED = 200
 """Figures that differ and are listed; all are counted."""
 
@@ -72,7 +78,9 @@ class ComparisonCount:
         }
 
 
-def compare_runs(packed: dict[str, Any], here: dict[str, Any], tolerance: Tolerance) -> ComparisonCount:
+def compare_runs(
+    packed: dict[str, Any], here: dict[str, Any], tolerance: Tolerance
+) -> ComparisonCount:
     """The figures of a run: verdict, expectations, metrics."""
     count = ComparisonCount()
     said = packed["verdict"], here["verdict"]
@@ -93,11 +101,15 @@ def _expectations(
         one = row or other or {}
         name = f"{one['metric']} of {one['of']} in {one['phase']}"
         if row is None or other is None:
-            yield ComparedValue(EXPECTATION, name, _expectation_text(row), _expectation_text(other), False)
+            yield ComparedValue(
+                EXPECTATION, name, _expectation_text(row), _expectation_text(other), False
+            )
             continue
         named = all(row[key] == other[key] for key in ("metric", "of", "phase"))
         holds = named and tolerance.expectation(row, other)
-        yield ComparedValue(EXPECTATION, name, _expectation_text(row), _expectation_text(other), holds)
+        yield ComparedValue(
+            EXPECTATION, name, _expectation_text(row), _expectation_text(other), holds
+        )
 
 
 def _expectation_text(row: dict[str, Any] | None) -> str:

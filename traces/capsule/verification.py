@@ -9,19 +9,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.batch.experiment import SIMULATED
+from orchestrator.batch.parquet_dataset import PARAMETER_POINTS, POINTS
+from orchestrator.batch.seed_statistics import HIGHEST
 from orchestrator.errors import BadInput, TailbackError
 from orchestrator.plan import Plan
 from orchestrator.plan.toml_text import parse, write
-from orchestrator.batch.parquet_dataset import PARAMETER_POINTS, POINTS
-from orchestrator.batch.seed_statistics import HIGHEST
-from orchestrator.batch.experiment import SIMULATED
 from orchestrator.progress import Report, silent
 from orchestrator.run.frozen_expectations import digest_of_expected
 from traces.capsule import rerun
-from traces.capsule.tolerance import Tolerance
-from traces.capsule.zip_archive import Archive, open_archive
-from traces.capsule.difference_causes import CapsuleFacts, Cause, causes
-from traces.capsule.value_comparison import compare_runs, ComparedValue, ComparisonCount
 from traces.capsule.capsule_layout import (
     DATA,
     HASHES,
@@ -32,14 +28,18 @@ from traces.capsule.capsule_layout import (
     RUN,
     SEEDS,
 )
+from traces.capsule.capsule_record import Record, environment_here, read_record
+from traces.capsule.difference_causes import CapsuleFacts, Cause, causes
 from traces.capsule.seed_comparison import (
     as_single_seed_table,
     compare_seeds,
     packed_seeds,
     seeds_here,
 )
-from traces.capsule.capsule_record import environment_here, read_record, Record
 from traces.capsule.sweep_tables import compare_tables, read_tables
+from traces.capsule.tolerance import Tolerance
+from traces.capsule.value_comparison import ComparedValue, ComparisonCount, compare_runs
+from traces.capsule.zip_archive import Archive, open_archive
 from traces.result_schema import Result
 from traces.run_reader import parse_object, parse_result
 
@@ -187,7 +187,9 @@ def _changed_plan(count: ComparisonCount, data: dict[str, Any], record: Record) 
     return not count.all_hold and data != record.plan
 
 
-def _as_packed(archive: Archive, record: Record, how: rerun.RerunOptions, compare: Comparator) -> str:
+def _as_packed(
+    archive: Archive, record: Record, how: rerun.RerunOptions, compare: Comparator
+) -> str:
     """Run the record's plan: is the change of the plan the cause?"""
     try:
         with rerun.unpacked_plan(archive, record, write(record.plan), "capsule.json: plan") as plan:

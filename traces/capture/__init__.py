@@ -4,11 +4,11 @@
 Times are whole nanoseconds since 1970. Damage ends the reading and is named with its offset.
 """
 
-from traces.capture.frame_batch import Batch, NO_TIME
-from traces.capture.damage import Damage
-from traces.capture.frame_iterator import Frame, frames
 from traces.capture.capture_interface import Interface
 from traces.capture.capture_stream import CaptureStream, open_capture
+from traces.capture.damage import Damage
+from traces.capture.frame_batch import NO_TIME, Batch
+from traces.capture.frame_iterator import Frame, frames
 
 __all__ = [
     "NO_TIME",

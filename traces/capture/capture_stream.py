@@ -12,11 +12,11 @@ import numpy as np
 
 from orchestrator.errors import BadInput
 from traces.capture import pcap_header, pcapng_sections, scanner
-from traces.capture.frame_batch import Batch
+from traces.capture.capture_interface import CLOCK_COLUMNS, Interface, clock, printable
 from traces.capture.damage import Damage, Damaged
-from traces.capture.capture_interface import clock, CLOCK_COLUMNS, Interface, printable
+from traces.capture.decompression import Source, open_source
+from traces.capture.frame_batch import Batch
 from traces.capture.pcap_records import PcapRecords
-from traces.capture.decompression import open_source, Source
 
 BUFFER = 1 << 20
 """Octets read at a time: few enough to stay in a core's cache until they are dissected."""
@@ -153,7 +153,9 @@ class CaptureStream:
         """True if `batches` accepts a `find` function of the caller."""
         return self._pcap is not None and not self._pcap.swapped
 
-    def batches(self, find: Callable[[PcapRecords], int] | None = None) -> Generator[Batch, None, None]:
+    def batches(
+        self, find: Callable[[PcapRecords], int] | None = None
+    ) -> Generator[Batch, None, None]:
         """All frames up to the end or the first damage, which `damage` then names.
 
         `find`, where it `can_be_found_in`, stands for `scan.scan_pcap`, and answers as that does;
@@ -255,7 +257,9 @@ class CaptureStream:
             order = pcapng_sections.byte_order(begin, place)
             size = int.from_bytes(begin[4:8], "little" if order == "<" else "big")
             if size % 4 or not pcapng_sections.SECTION_OCTETS <= size <= scanner.MOST_BLOCK:
-                raise Damaged(place, f"a block of type {scanner.SECTION} cannot be {size} octets long")
+                raise Damaged(
+                    place, f"a block of type {scanner.SECTION} cannot be {size} octets long"
+                )
             if at + size > self._end:
                 self._state[scanner.DETAIL] = size
                 return False

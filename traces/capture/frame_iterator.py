@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from traces.capture.frame_batch import NO_TIME
 from traces.capture.capture_interface import Interface
 from traces.capture.capture_stream import open_capture
+from traces.capture.frame_batch import NO_TIME
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from traces.capture.damage import Damaged
 from traces.capture.capture_interface import Interface
+from traces.capture.damage import Damaged
 
 HEADER = 24
 """Octets before the first record."""

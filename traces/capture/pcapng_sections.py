@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import struct
 
-from traces.capture.damage import Damaged
 from traces.capture.capture_interface import (
     FINEST_BINARY,
     FINEST_DECIMAL,
-    Interface,
     MAX_OFFSET_S,
+    Interface,
     readable,
 )
 from traces.capture.capture_interface import printable as shown
+from traces.capture.damage import Damaged
 
 SECTION_MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDER = 0x1A2B3C4D

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Generator
 from queue import SimpleQueue
 
-from traces.capture.frame_batch import Batch
 from traces.capture.capture_stream import CaptureStream
+from traces.capture.frame_batch import Batch
 
 BUFFERS = 4
 """Batches of a stream that have to stay valid: the one looked at, and those that are made before it

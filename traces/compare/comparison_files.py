@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from pathlib import Path
-from orchestrator.errors import BadInput
-from traces import figures
-from traces.compare.run_comparison import common_ports
-from traces.compare.comparison_result import Comparison
-from traces.compare.comparison_text import letter
-from traces.metrics.sample_table import PS
-from traces.run_reader import Run
 import dataclasses
 import io
+import json
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
+
 from matplotlib.figure import Figure
 from rich.console import Console
+
+from orchestrator.errors import BadInput
 from traces import figures, html_page
+from traces.compare.comparison_result import Comparison
 from traces.compare.comparison_text import letter, outcome, show
+from traces.compare.run_comparison import common_ports
+from traces.metrics.sample_table import PS
+from traces.run_reader import Run
 
 WIDTH = 150
 """Columns of the tables: they scroll where the page is narrower."""

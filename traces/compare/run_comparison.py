@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+import numpy as np
+
 from orchestrator.errors import BadInput
 from traces.compare import agreement_criterion
 from traces.compare.comparison_result import Comparison, Difference, Divergence, QueueDistance
 from traces.metrics.sample_table import PS, RUN_PHASE
 from traces.run_reader import Run
-import numpy as np
-from collections.abc import Callable, Sequence
-from itertools import permutations
 from traces.time_series import utilization
 
-def _cumulative_shares(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+
+def _cumulative_shares(
+    first: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All distinct values, and each sample's share that is at most that value."""
     values = np.unique(np.concatenate([first, second]))
     shares = [
@@ -54,7 +58,9 @@ MIN_WINDOWS = 4
 """Windows in a row that must differ."""
 
 
-def first_divergence(runs: Sequence[Run], port: str, metric: str, span: tuple[int, int]) -> int | None:
+def first_divergence(
+    runs: Sequence[Run], port: str, metric: str, span: tuple[int, int]
+) -> int | None:
     """Start (ps) of the window from which on the runs differ; None: only the mean of all does."""
     starts = np.arange(span[0], span[1], WINDOW_PS)
     if len(starts) > 1 and span[1] - starts[-1] < WINDOW_PS // 2:
@@ -64,7 +70,8 @@ def first_divergence(runs: Sequence[Run], port: str, metric: str, span: tuple[in
     found = [
         index
         for one, other in permutations(range(len(runs)), 2)
-        if (index := _first_lasting(means[one], means[other], agreement_criterion.RULES[metric])) is not None
+        if (index := _first_lasting(means[one], means[other], agreement_criterion.RULES[metric]))
+        is not None
     ]
     return int(starts[min(found)]) if found else None
 
@@ -215,7 +222,9 @@ def _agree(
     runs: Sequence[Run], entity: str, metric: str, known: list[float], full: bool
 ) -> bool | None:
     """Only ports decide; a value that some runs have and others lack is a disagreement."""
-    if metric not in agreement_criterion.PORTS or not all(run.table.has(entity, "queue_bytes") for run in runs):
+    if metric not in agreement_criterion.PORTS or not all(
+        run.table.has(entity, "queue_bytes") for run in runs
+    ):
         return None
     return agreement_criterion.RULES[metric](known) if full else not known
 

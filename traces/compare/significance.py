@@ -57,7 +57,7 @@ def _simulated(
 ) -> list[dict[str, Any]]:
     """Metrics by phase and entity of each seed."""
     from orchestrator.batch import batch_executor
-    from orchestrator.batch.experiment import Experiment, Point, SIMULATED
+    from orchestrator.batch.experiment import SIMULATED, Experiment, Point
 
     subject = Experiment.of(Plan.load(plan_text), SIMULATED)
     points = [Point(subject, seed) for seed in range(1, seeds + 1)]
@@ -80,7 +80,9 @@ def _values(one: Difference, metrics: Sequence[dict[str, Any]]) -> list[float]:
 def seed_significance(one: Difference, known: Sequence[float]) -> SeedSignificance:
     """Significance of a difference, given the values of seeds."""
     if len(known) < LEAST_SEEDS:
-        return SeedSignificance(one.phase, one.entity, one.metric, None, None, None, None, [], False)
+        return SeedSignificance(
+            one.phase, one.entity, one.metric, None, None, None, None, [], False
+        )
     pairs = list(itertools.combinations(known, 2))
     share = sum(not agreement_criterion.RULES[one.metric](pair) for pair in pairs) / len(pairs)
     mean = statistics.fmean(known)
@@ -89,7 +91,9 @@ def seed_significance(one: Difference, known: Sequence[float]) -> SeedSignifican
     near = all(far is not None and far <= DEVIATIONS for far in away)
     least, most = min(known), max(known)
     excused = near and share > RARE
-    return SeedSignificance(one.phase, one.entity, one.metric, least, most, mean, share, away, excused)
+    return SeedSignificance(
+        one.phase, one.entity, one.metric, least, most, mean, share, away, excused
+    )
 
 
 def _away(distance: float, deviation: float) -> float | None:

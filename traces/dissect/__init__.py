@@ -3,14 +3,14 @@
 
 from traces.dissect.control_fields import (
     CNM_RECORD,
-    messages,
     PAUSE_RECORD,
-    pauses,
     PROBE_RECORD,
+    messages,
+    pauses,
     probes,
 )
 from traces.dissect.header_parser import dissect
-from traces.dissect.header_record import ABSENT, HEADERS, Kind, KINDS
+from traces.dissect.header_record import ABSENT, HEADERS, KINDS, Kind
 
 __all__ = [
     "ABSENT",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.frames import frame_layout
-from orchestrator.engine.frames.address_index import index_of_mac, UNKNOWN
+from orchestrator.engine.frames.address_index import UNKNOWN, index_of_mac
 from orchestrator.engine.frames.core_frame_types import BACK, FORWARD
 from orchestrator.engine.frames.unaligned import big16, big32, big64
 from orchestrator.engine.jit import compiled, inlined
@@ -21,7 +21,12 @@ from traces.dissect.header_record import ABSENT, HEADERS, Kind
 ETHERNET = 1
 """The only link type that is dissected."""
 VLAN, PROVIDER_VLAN, OLD_QINQ = 0x8100, 0x88A8, 0x9100
-CN_TAG, CNM_TYPE, MAC_CONTROL, LLDP_TYPE = 0x22E9, frame_layout.CNM_TYPE, frame_layout.MAC_CONTROL_TYPE, 0x88CC
+CN_TAG, CNM_TYPE, MAC_CONTROL, LLDP_TYPE = (
+    0x22E9,
+    frame_layout.CNM_TYPE,
+    frame_layout.MAC_CONTROL_TYPE,
+    0x88CC,
+)
 IPV4, IPV6, ROCE_V1 = 0x0800, 0x86DD, 0x8915
 TCP, UDP = 6, 17
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS = 0, 43, 44, 51, 60

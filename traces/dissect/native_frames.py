@@ -6,9 +6,9 @@ import numpy as np
 
 from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
-from orchestrator.engine.frames.frame_codec import decode, FOREIGN
-from orchestrator.engine.frames.host_frames import decode_host
+from orchestrator.engine.frames.frame_codec import FOREIGN, decode
 from orchestrator.engine.frames.frame_layout import IP
+from orchestrator.engine.frames.host_frames import decode_host
 from orchestrator.engine.jit import compiled
 
 LEAST = IP + 20

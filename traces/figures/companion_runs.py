@@ -7,7 +7,7 @@ import shlex
 from orchestrator.errors import BadInput
 from orchestrator.plan.drawable_metrics import OF
 from orchestrator.terminal.run_lookup import runs_in
-from traces.run_reader import load, Run
+from traces.run_reader import Run, load
 
 
 class CompanionRuns:

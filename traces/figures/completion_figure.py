@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from orchestrator.recording import MessageTable
-from traces.figures.figure_style import BLUE, DASHES, FAINT, INK, SERIES, styled, VERMILLION
+from traces.figures.figure_style import BLUE, DASHES, FAINT, INK, SERIES, VERMILLION, styled
 from traces.metrics.sample_statistics import percentile
 from traces.run_reader import Run
 

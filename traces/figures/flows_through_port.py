@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, Switch
-from orchestrator.plan.shortest_paths import distances
 from orchestrator.plan.entity_names import Flow
+from orchestrator.plan.shortest_paths import distances
 from traces.run_reader import Run
 
 Hop = tuple[str, str]

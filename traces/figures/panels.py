@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
-from orchestrator.plan.drawable_metrics import OF, scale_of, SCALES, unit_of, value_of, WORDS
+from orchestrator.plan.drawable_metrics import OF, SCALES, WORDS, scale_of, unit_of, value_of
 from orchestrator.plan.figure_tables import Figure, Published
 from orchestrator.plan.metric_registry import SECONDS
 from orchestrator.plan.units import DURATION

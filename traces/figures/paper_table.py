@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from orchestrator.plan.drawable_metrics import unit_of, value_of
-from traces.figures.panels import description, Panel, published_label, unit_name, with_unit
 from traces.figures.figure_style import FAINT
+from traces.figures.panels import Panel, description, published_label, unit_name, with_unit
 
 OURS = "measured"
 """The head of a column without a label."""

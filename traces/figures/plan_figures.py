@@ -13,10 +13,10 @@ from orchestrator.plan.drawable_metrics import OF
 from orchestrator.plan.figure_tables import Figure
 from traces.figures import panels, paper_table
 from traces.figures.companion_runs import CompanionRuns
-from traces.figures.panels import Panel
-from traces.figures.queue_figure import names
 from traces.figures.figure_style import styled
 from traces.figures.flows_through_port import flows_through
+from traces.figures.panels import Panel
+from traces.figures.queue_figure import names
 from traces.run_reader import Run
 
 WIDTH = 7.0

@@ -9,8 +9,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from orchestrator.assembly.source_activity import sources_on
+from orchestrator.errors import BadInput
 from orchestrator.plan.drawable_metrics import OF, scale_of
 from orchestrator.plan.metric_registry import BITS_PER_SECOND, BYTES
+from orchestrator.registry import Registry
 from orchestrator.terminal.format_output import quantity
 from traces.figures import annotations as figures_annotations
 from traces.figures.curves import RATES_PS, window_ps
@@ -19,23 +23,19 @@ from traces.figures.figure_style import (
     DASHES,
     GREEN,
     INK,
+    PURPLE,
     SERIES,
+    VERMILLION,
     stacked,
     styled,
     time_axis,
-    VERMILLION,
 )
 from traces.figures.flows_through_port import flows_through
+from traces.metrics.fairness_windows import FAIR, fairness_series
 from traces.metrics.sample_table import PS, RUN_PHASE, Table
 from traces.result_schema import Expectation
 from traces.run_reader import Run
 from traces.time_series import envelope, rate_bps, utilization, window_rows
-from orchestrator.assembly.source_activity import sources_on
-from orchestrator.errors import BadInput
-from orchestrator.registry import Registry
-from traces.figures.figure_style import INK, PURPLE
-from traces.metrics.fairness_windows import FAIR, fairness_series
-from traces.metrics.sample_table import PS
 
 Curve = tuple[np.ndarray, np.ndarray]
 """(end of each window in ps, Jain's index in it; NaN where fewer than two sources were on)."""
@@ -117,7 +117,9 @@ def paper_figure(run: Run, port: str) -> Figure:
         )
         if used:
             _utilization(panels[1], run, port)
-            figures_annotations.bands(panels[1], _about(wanted, "utilization"), whole | spans, "expected")
+            figures_annotations.bands(
+                panels[1], _about(wanted, "utilization"), whole | spans, "expected"
+            )
         _rates(panels[1 + used], run, port)
         if fair:
             draw_fairness(panels[-1], fair)

@@ -12,8 +12,8 @@ from orchestrator.plan.metric_registry import BYTES
 from orchestrator.terminal.format_output import quantity
 from traces.figures import annotations as figures_annotations
 from traces.figures.curves import window_ps
-from traces.figures.queue_figure import legend, UTILIZATION_PS
 from traces.figures.figure_style import DASHES, INK, SERIES, stacked, styled, time_axis
+from traces.figures.queue_figure import UTILIZATION_PS, legend
 from traces.metrics.sample_table import PS
 from traces.run_reader import Run
 from traces.time_series import envelope, utilization, window_rows

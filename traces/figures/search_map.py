@@ -18,7 +18,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from traces.figures.figure_style import FAINT, GREEN, INK, styled, VERMILLION
+from traces.figures.figure_style import FAINT, GREEN, INK, VERMILLION, styled
 
 WIDTH = 7.0
 SIDE = 3.4

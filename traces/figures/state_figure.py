@@ -13,8 +13,8 @@ from orchestrator.plan.metric_registry import RATIO
 from orchestrator.plan.observables import scale_of, unit_of
 from orchestrator.recording import Column
 from traces.figures import annotations as figures_annotations
-from traces.figures.queue_figure import legend
 from traces.figures.figure_style import SERIES, stacked, styled, time_axis
+from traces.figures.queue_figure import legend
 from traces.metrics.sample_table import PS
 from traces.run_reader import Run
 from traces.time_series import envelope
@@ -41,7 +41,9 @@ def state_figure(run: Run) -> Figure:
         figures_annotations.phases(panels, run.phases)
         for panel, (metric, columns) in zip(panels, every.items(), strict=True):
             unit = RATIO if columns[0].unit not in ("1", "B", "ps", "bit/s") else unit_of(metric)
-            curves = {column.entity: _values(run, column) for column in _most_variable(run, columns)}
+            curves = {
+                column.entity: _values(run, column) for column in _most_variable(run, columns)
+            }
             top = max(float(values.max()) for _, values in curves.values())
             name, one = axis_scale(unit, top)
             for place, (entity, (times, values)) in enumerate(curves.items()):

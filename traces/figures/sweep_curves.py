@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from traces.figures.figure_style import DASHES, SERIES, VERMILLION, styled
 from traces.figures.sweep_maps import MOST_TICKS, tick_text
-from traces.figures.figure_style import DASHES, SERIES, styled, VERMILLION
 from traces.sweep_results import SweepAxis, SweepResults
 
 WIDTH, HEIGHT, COLUMNS, MOST_PANELS = 6.5, 3.4, 2, 6

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from orchestrator.terminal.format_output import quantity
-from traces.figures.figure_style import FAINT, INK, styled, VERMILLION
+from traces.figures.figure_style import FAINT, INK, VERMILLION, styled
 from traces.sweep_results import SweepAxis, SweepResults
 
 SIDE, MOST_PANELS, COLUMNS = 3.3, 9, 3
@@ -156,7 +156,11 @@ def _marks(
 
 
 def _line(
-    panel: Axes, ways: tuple[SweepAxis, SweepAxis], mean: np.ndarray, inside: np.ndarray, value: float | None
+    panel: Axes,
+    ways: tuple[SweepAxis, SweepAxis],
+    mean: np.ndarray,
+    inside: np.ndarray,
+    value: float | None,
 ) -> None:
     """Contour of a sample's triangles at the value, if its points span any and lie on both
     sides."""
@@ -172,7 +176,9 @@ def _line(
         )  # fmt: skip
 
 
-def _overlay(panel: Axes, swept: SweepResults, ways: tuple[SweepAxis, SweepAxis], inside: np.ndarray) -> None:
+def _overlay(
+    panel: Axes, swept: SweepResults, ways: tuple[SweepAxis, SweepAxis], inside: np.ndarray
+) -> None:
     """Lines that the plan lays over the plane of these places."""
     scales = [np.log10 if way.is_log else np.asarray for way in ways]
     for line in swept.result.get("overlay", []):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
 import numpy as np
+
 from orchestrator.plan.metric_registry import METRICS
-from orchestrator.recording import Recording
+from orchestrator.plan.observables import STATISTICS, scale_of, symbol_of
+from orchestrator.recording import Column, Recording
 from traces.metrics.completion_times import ALL_TRAFFIC, completions
-from traces.metrics.entity_metrics import aggregate_flows, fairness, KINDS, Metrics
-from traces.metrics.fairness_windows import fairness_over_time, Spans
-from traces.metrics.sample_statistics import histogram_percentile
+from traces.metrics.entity_metrics import KINDS, Metrics, aggregate_flows, fairness
+from traces.metrics.fairness_windows import Spans, fairness_over_time
+from traces.metrics.sample_statistics import histogram_percentile, moments, percentile
 from traces.metrics.sample_table import PS, RUN_PHASE, Table, Window
-from orchestrator.plan.observables import scale_of, STATISTICS, symbol_of
-from orchestrator.recording import Column
-from traces.metrics.sample_statistics import moments, percentile
-from traces.metrics.sample_table import Window
 
 Number = int | float | None
 
@@ -74,10 +73,14 @@ def compute(
             found["frames.received"] or 0
         )
     if recording.facing and spans:
-        from traces.metrics.dut_metrics import device_metrics  # what reads frames: for devices of others alone
+        from traces.metrics.dut_metrics import (
+            device_metrics,  # what reads frames: for devices of others alone
+        )
 
         ended = int(times[-1])
-        seen = device_metrics(recording.facing, recording.captures, spans, ended, recording.apart_ps)
+        seen = device_metrics(
+            recording.facing, recording.captures, spans, ended, recording.apart_ps
+        )
         for name, of in seen.items():
             metrics[name] |= of
     brought = (units(column) for column in recording.columns if column.metric)

@@ -84,7 +84,9 @@ def match_frames(
     mine = [found[ours] for ours in facing.values()]
     into, out = _side_frames(mine, True), _side_frames(mine, False)
     to_device = np.isin(into.kind, (PAUSE, PFC))
-    into = SideFrames(*(getattr(into, name)[~to_device] for name in SideFrames.__dataclass_fields__))
+    into = SideFrames(
+        *(getattr(into, name)[~to_device] for name in SideFrames.__dataclass_fields__)
+    )
     partner, again = _partners(into, out, SLACK_PS + apart_ps)
     full = [int(one.times_ps[-1]) for one in mine if one.dropped and len(one.times_ps)]
     return MatchedFrames(list(facing), into, out, partner, again, min(full, default=None))

@@ -12,8 +12,8 @@ from orchestrator.engine.frames.frame_type import CONTROL
 from orchestrator.engine.records import DATA, HOST, NONE, PAUSE, PFC
 from orchestrator.plan.metric_registry import METRICS
 from orchestrator.recording import PortCapture
+from traces.metrics.dut_frame_matching import MatchedFrames, match_frames
 from traces.metrics.entity_metrics import Metrics
-from traces.metrics.dut_frame_matching import match_frames, MatchedFrames
 
 PS = 10**12
 IN_FLIGHT_PS = 10_000_000_000

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+
 import numpy as np
+
 from traces.metrics.sample_statistics import jain, moments, percentile, spread
-from traces.metrics.transients import recovery_s
-from traces.metrics.transients import settling_s
-from traces.metrics.transients import is_still, no_swing, swings
 from traces.metrics.sample_table import PS, Window
+from traces.metrics.transients import is_still, no_swing, recovery_s, settling_s, swings
+
 
 def longest_pause_s(window: Window, entity: str) -> float:
     """The longest time held, in seconds; 0 when it never was.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from traces.metrics.sample_table import PS, Window
 
 TRAILING_PS = 20 * 10**9

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.records import CNM, DATA, FRAME, NEVER, NONE
 from orchestrator.engine.node_api import by_clock, wire_time
+from orchestrator.engine.records import CNM, DATA, FRAME, NEVER, NONE
 from orchestrator.plan import Switch
 from traces.oracle import conditioned_reference, reference_driver, token_tolerance
-from traces.oracle.nic_limiter_blocks import limiter_blocks, shared_block
-from traces.oracle.switch_bus import acts_at_once, Bus
-from traces.oracle.port_captures import Node
-from traces.oracle.rtl_tolerance import RtlTiming
 from traces.oracle.captured_streams import (
     CapturedFrames,
-    frame_stream,
-    merged,
     Reader,
     StreamSource,
+    frame_stream,
+    merged,
 )
+from traces.oracle.nic_limiter_blocks import limiter_blocks, shared_block
+from traces.oracle.port_captures import Node
 from traces.oracle.reference_model import rows_of
+from traces.oracle.rtl_tolerance import RtlTiming
+from traces.oracle.switch_bus import Bus, acts_at_once
 
 ROOM = 1 << 14
 """Frames that a node can send before they are looked at."""
@@ -84,7 +84,10 @@ class Feeder:
             self.state[reference_driver.WATCH_QUEUE] = watch[0] == "queues"
             if watch[0] == "limiters":
                 limiter = next(n for n, row in built.indices.limiters.items() if row == watch[1])
-                at = {"byte_stage": reference_driver.BYTE_STAGE_AT, "timer_stage": reference_driver.TIMER_STAGE_AT}
+                at = {
+                    "byte_stage": reference_driver.BYTE_STAGE_AT,
+                    "timer_stage": reference_driver.TIMER_STAGE_AT,
+                }
                 for stage, place in at.items():
                     self.state[place] = built.built.state_at(limiter, stage)
         self.sent = np.zeros(ROOM, FRAME).view(np.recarray)
@@ -115,7 +118,9 @@ class Feeder:
             self.fed += int((ordinals >= 0).sum())
             if answer is not None:
                 return answer
-        conditioned_reference.release_ports(self.built.world, self._hold, int(self.built.world.clock[0].now))
+        conditioned_reference.release_ports(
+            self.built.world, self._hold, int(self.built.world.clock[0].now)
+        )
         return self._finish(take)
 
     def _followed(self) -> list[StreamSource]:
@@ -283,11 +288,17 @@ class Feeder:
         if not self.followed:
             through = self.timing.through
             rest = through, *sent, self.closes, self.trace, met
-            return int(reference_driver.feed_frames(world, blocks, state, times, rows, frames, ordinals, *rest))
+            return int(
+                reference_driver.feed_frames(
+                    world, blocks, state, times, rows, frames, ordinals, *rest
+                )
+            )
         hold = self._hold, self._slack, self._lined, self._allowed
         fed = times, rows, frames, ordinals
         return int(
-            conditioned_reference.follow(world, blocks, *hold, state, *fed, *sent, self.closes, self.trace)
+            conditioned_reference.follow(
+                world, blocks, *hold, state, *fed, *sent, self.closes, self.trace
+            )
         )
 
     def _finish(self, take: Take) -> Any:

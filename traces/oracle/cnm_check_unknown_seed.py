@@ -16,15 +16,15 @@ from orchestrator.engine.records import CNM, DATA
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.plugin_catalog import Use
 from traces.oracle import reference_driver
-from traces.oracle.port_captures import Node
-from traces.oracle.node_check import CLOCK_NS, Deviation, Expected, SeenFrame
+from traces.oracle.capture_feeder import Feeder, Timing, key_of, ranks_of
+from traces.oracle.captured_streams import Reader, frame_stream, merged
 from traces.oracle.diagnosis import Diagnosis
-from traces.oracle.capture_feeder import Feeder, key_of, ranks_of, Timing
-from traces.oracle.rule_violation import Finding
-from traces.oracle.captured_streams import frame_stream, merged, Reader
-from traces.oracle.feedback_quantization import fits, level, SAMPLE_BASE, SAMPLE_INTERVALS
+from traces.oracle.feedback_quantization import SAMPLE_BASE, SAMPLE_INTERVALS, fits, level
 from traces.oracle.message_departure_times import PortTimes, times_of
+from traces.oracle.node_check import CLOCK_NS, Deviation, Expected, SeenFrame
+from traces.oracle.port_captures import Node
 from traces.oracle.reference_model import build
+from traces.oracle.rule_violation import Finding
 
 JITTER = (85, 115)
 """Per cent of an interval."""

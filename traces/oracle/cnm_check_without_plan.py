@@ -18,16 +18,16 @@ from orchestrator.engine.records import CNM
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.registry import Registry
-from traces.analysis.flow_labels import mac_text
 from traces.analysis.control_batch import distinct_rows
+from traces.analysis.flow_labels import mac_text
 from traces.capture import NO_TIME, Batch, open_capture
 from traces.dissect import dissect, messages
-from traces.oracle.node_check import Deviation, Expected, SeenFrame
-from traces.oracle.diagnosis import Diagnosis
-from traces.oracle.rule_violation import Finding
 from traces.oracle.captured_streams import SNAP
-from traces.oracle.conformance_judge import check_rules, Judgement, NodeJudged
+from traces.oracle.conformance_judge import Judgement, NodeJudged, check_rules
+from traces.oracle.diagnosis import Diagnosis
 from traces.oracle.feedback_quantization import LEVELS, WITHIN
+from traces.oracle.node_check import Deviation, Expected, SeenFrame
+from traces.oracle.rule_violation import Finding
 
 ALGORITHM = "qcn-cp"
 JUDGED = ("set_point", "weight")

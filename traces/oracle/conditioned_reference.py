@@ -15,10 +15,12 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import NEVER, NIC, NONE
 from orchestrator.engine.node_api import (
-    append_ready_flow,
     BIT_PS,
+    WAKE_FLOW,
+    WAKE_LINE,
+    WAKE_QUEUE,
+    append_ready_flow,
     is_pause,
     make_frame,
     may_send,
@@ -27,32 +29,30 @@ from orchestrator.engine.node_api import (
     serve,
     step,
     take,
-    WAKE_FLOW,
-    WAKE_LINE,
-    WAKE_QUEUE,
     wire_time,
 )
+from orchestrator.engine.records import NEVER, NIC, NONE
 from traces.oracle import reference_driver
 from traces.oracle.nic_limiter_blocks import receive_in_block
 from traces.oracle.reference_driver import (
     BLAMED,
     CLOSE,
-    collect,
     EXPIRED,
     FULL,
     NEXT,
-    record_change,
     SENT,
     SINCE_WHEN,
     WATCHED,
     WHOSE,
+    collect,
+    record_change,
 )
 from traces.oracle.token_tolerance import (
     BOUND,
+    MORE,
     earliest_departure,
     grant_refills,
     may_lack_tokens,
-    MORE,
     note_rates,
     refill,
     start_on_device_tokens,

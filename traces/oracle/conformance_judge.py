@@ -12,24 +12,24 @@ from orchestrator.engine.records import CNM, PAUSE, PFC
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import External, Nic, ResolvedPlan, Sink
 from orchestrator.plan.input_problems import near
+from traces.oracle.capture_feeder import Ranks, Timing, ranks_of
+from traces.oracle.cnm_check_unknown_seed import judge_unknown_seed
+from traces.oracle.conformance_rules import RULES
+from traces.oracle.diagnosis import Case, Diagnosis, diagnose
+from traces.oracle.diagnosis.diagnosis_case import Watch
+from traces.oracle.node_check import CLOCK_NS, Outcome, check
 from traces.oracle.port_captures import (
+    Node,
     by_answers,
     by_programs,
     by_stamps,
     horizon_ns,
-    Node,
     node_of,
     read_ports,
 )
-from traces.oracle.node_check import check, CLOCK_NS, Outcome
-from traces.oracle.rtl_tolerance import RtlTiming
-from traces.oracle.diagnosis import Case, Diagnosis, diagnose
-from traces.oracle.diagnosis.diagnosis_case import Watch
-from traces.oracle.capture_feeder import Ranks, ranks_of, Timing
-from traces.oracle.rule_violation import Finding
 from traces.oracle.reference_model import Variant
-from traces.oracle.conformance_rules import RULES
-from traces.oracle.cnm_check_unknown_seed import judge_unknown_seed
+from traces.oracle.rtl_tolerance import RtlTiming
+from traces.oracle.rule_violation import Finding
 
 DICE = (
     "its intervals are jittered from a seed that is not known: every expiry behind the first may "

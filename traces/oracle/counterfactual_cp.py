@@ -22,10 +22,10 @@ from orchestrator.engine.records import CNM, PAUSE, PFC
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, ResolvedPlan, Sink, Switch
 from orchestrator.terminal.format_output import table
-from traces.oracle.port_captures import horizon_ns, node_of, read_ports
-from traces.oracle.node_check import CLOCK_NS, predicted
-from traces.oracle.capture_feeder import ranks_of, Timing
+from traces.oracle.capture_feeder import Timing, ranks_of
 from traces.oracle.conformance_judge import Settings
+from traces.oracle.node_check import CLOCK_NS, predicted
+from traces.oracle.port_captures import horizon_ns, node_of, read_ports
 
 SHOWN = 20
 NAMES = ("feedback", "offset", "delta", "flow", "sequence", "mark")

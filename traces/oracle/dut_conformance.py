@@ -9,22 +9,21 @@ frames messages of a congestion point are judged one by one.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
 from orchestrator.engine.records import NONE
 from orchestrator.errors import BadInput
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external_nodes import externals
 from orchestrator.recording import PortCapture, Recording
-from traces.metrics.dut_frame_matching import match_frames
-from traces.oracle.conformance_judge import judge, LATE_NS, NodeJudged, Settings
+from traces.metrics.dut_frame_matching import MatchedFrames, match_frames
+from traces.oracle.conformance_judge import LATE_NS, NodeJudged, Settings, judge
 from traces.pcapng import write
-from collections.abc import Mapping, Sequence
-import numpy as np
-from orchestrator.recording import PortCapture
-from traces.metrics.dut_frame_matching import MatchedFrames
 
 # Device times: when frames entered and left a device, bounded by the captures at adjacent ports.
 #
@@ -128,7 +127,10 @@ def judge_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dic
             continue
         captures, late = recording.captures, None
         if real:
-            captures, late = _with_device_times(name, resolved, recording), _slowest_ns(name, recording)
+            captures, late = (
+                _with_device_times(name, resolved, recording),
+                _slowest_ns(name, recording),
+            )
         dice = real and _has_dice(resolved, name)
         settings = Settings(late_ns=late, real_time=real, seed_known=not dice)
         with tempfile.TemporaryDirectory(prefix="tailback-") as folder:
@@ -141,7 +143,9 @@ def judge_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dic
     return found
 
 
-def _with_device_times(name: str, resolved: ResolvedPlan, recording: Recording) -> list[PortCapture]:
+def _with_device_times(
+    name: str, resolved: ResolvedPlan, recording: Recording
+) -> list[PortCapture]:
     facing, plan = recording.facing[name], resolved.plan
     seen = match_frames(facing, recording.captures)
     if seen is None:

@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.text import Text
 
 from orchestrator.terminal.format_output import table
-from traces.oracle.rule_violation import Finding, in_words
 from traces.oracle.conformance_judge import Judgement
 from traces.oracle.conformance_rules import RULES
+from traces.oracle.rule_violation import Finding, in_words
 
 AROUND = 4
 """Frames that are shown on either side of a departure."""

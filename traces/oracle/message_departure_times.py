@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.records import DATA, NONE
 from orchestrator.engine.node_api import by_clock, wire_time
+from orchestrator.engine.records import DATA, NONE
 from traces.oracle.capture_feeder import Timing
-from traces.oracle.captured_streams import frame_stream, StreamSource
+from traces.oracle.captured_streams import StreamSource, frame_stream
 
 
 class PortTimes:

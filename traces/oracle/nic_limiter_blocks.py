@@ -13,8 +13,8 @@ import numpy as np
 
 from orchestrator.assembly import Assembly
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import NIC, NONE
 from orchestrator.engine.node_api import receive
+from orchestrator.engine.records import NIC, NONE
 
 FIRST, COUNT = range(2)
 """Of a port: the first limiter of its block, and how many it has; NONE: all of its node's."""

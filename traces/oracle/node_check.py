@@ -13,10 +13,10 @@ from orchestrator.engine.frames import frame_layout, type_table
 from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE, PFC
 from orchestrator.plan import ResolvedPlan
 from traces.oracle import reference_driver
-from traces.oracle.port_captures import Node
 from traces.oracle.capture_feeder import Close, Feeder, Ranks, Timing
-from traces.oracle.captured_streams import CapturedFrames, frame_stream, Reader, SNAP
-from traces.oracle.reference_model import build, ports_of, Variant
+from traces.oracle.captured_streams import SNAP, CapturedFrames, Reader, frame_stream
+from traces.oracle.port_captures import Node
+from traces.oracle.reference_model import Variant, build, ports_of
 
 CONTEXT_FRAMES = 64
 """Frames behind a departure that are kept, to see what the device does next."""
@@ -288,7 +288,10 @@ class _Check:
                     continue
                 wanted = predicted[name]
                 if kind == CNM and name in ("offset", "delta"):
-                    wanted = np.clip(wanted // frame_layout.CNM_UNIT, -0x8000, 0x7FFF) * frame_layout.CNM_UNIT
+                    wanted = (
+                        np.clip(wanted // frame_layout.CNM_UNIT, -0x8000, 0x7FFF)
+                        * frame_layout.CNM_UNIT
+                    )
                 worst, what = _first(rows & (wanted != frames[name]), worst, what, name)
             if kind == DATA:
                 apart = DRAWN_PS + self.timing.window_ns * 1000
@@ -326,7 +329,9 @@ class _Check:
         for row in range(max(count - 8, 0), count):
             way.before.append(_seen(seen, row))
 
-    def _departure(self, way: _OutputCheck, predicted: np.ndarray, index: int, what: str) -> Deviation:
+    def _departure(
+        self, way: _OutputCheck, predicted: np.ndarray, index: int, what: str
+    ) -> Deviation:
         way.agreed += index
         have = way.reader.ready(index + CONTEXT_FRAMES)
         seen = way.reader.rest
@@ -334,7 +339,9 @@ class _Check:
             for row in range(max(index - 8, 0), min(index, have)):
                 way.before.append(_seen(seen, row))
         after = (
-            [] if seen is None else [_seen(seen, r) for r in range(index, min(have, index + CONTEXT_FRAMES))]
+            []
+            if seen is None
+            else [_seen(seen, r) for r in range(index, min(have, index + CONTEXT_FRAMES))]
         )
         expected = [
             Expected(predicted[row].copy(), int(predicted["due"][row]))

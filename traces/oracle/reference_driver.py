@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.frames.frame_codec import decode, encode, FOREIGN
+from orchestrator.engine.frames.frame_codec import FOREIGN, decode, encode
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import DATA, NEVER, NONE, record
 from orchestrator.engine.node_api import (
-    give_back,
-    step,
-    take,
     WAKE_COMMANDS,
     WAKE_LINE,
     WAKE_SAMPLER,
+    give_back,
+    step,
+    take,
 )
+from orchestrator.engine.records import DATA, NEVER, NONE, record
 from traces.oracle.nic_limiter_blocks import receive_in_block
 
 (

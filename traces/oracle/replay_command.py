@@ -16,8 +16,8 @@ from orchestrator.terminal.run_lookup import captures_of, find_run
 
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
-    from traces.oracle.rtl_tolerance import RtlTiming
     from traces.oracle.conformance_judge import Judgement
+    from traces.oracle.rtl_tolerance import RtlTiming
 
 DEPARTS = 1
 PS_PER_NS = 1000
@@ -111,7 +111,7 @@ def replay(
         _given_parameters(captures or [], point, plan, run, frozenset(without or []), as_json, out)
         return
     from orchestrator.registry import Registry
-    from traces.oracle.conformance_judge import judge, Settings
+    from traces.oracle.conformance_judge import Settings, judge
 
     paths, loaded, late_ns = _inputs(captures or [], plan, run, changes or [])
     if late is not None:
@@ -182,7 +182,9 @@ def _files(out: Path, found: Judgement) -> list[Path]:
         out.mkdir(parents=True, exist_ok=True)
         written = violation_figure.write(out, found.findings)
         written += [out / "states.parquet", out / "replay.json"]
-        reconstructed_states.write(written[-2], {n.name: n.assembly for n in found.nodes if n.assembly})
+        reconstructed_states.write(
+            written[-2], {n.name: n.assembly for n in found.nodes if n.assembly}
+        )
         written[-1].write_text(json.dumps(found.as_json(), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise BadInput(str(out), f"cannot be written to ({error.strerror})") from error

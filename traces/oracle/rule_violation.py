@@ -10,9 +10,9 @@ import numpy as np
 from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.frames.address_index import mac_text
 from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
-from traces.oracle.node_check import Deviation, Expected, FIELDS, SeenFrame
-from traces.oracle.diagnosis import Diagnosis
 from traces.oracle.conformance_rules import RULES
+from traces.oracle.diagnosis import Diagnosis
+from traces.oracle.node_check import FIELDS, Deviation, Expected, SeenFrame
 
 KINDS = {DATA: "data", CNM: "message", PAUSE: "PAUSE", PFC: "PFC"}
 
@@ -101,7 +101,8 @@ def in_words(one: Expected | SeenFrame | None) -> str:
         return f"data, flow {frame['flow']} sequence {frame['sequence']}, {at}"
     if kind == CNM:
         offset, delta = (
-            int(frame[n]) // frame_layout.CNM_UNIT * frame_layout.CNM_UNIT for n in ("offset", "delta")
+            int(frame[n]) // frame_layout.CNM_UNIT * frame_layout.CNM_UNIT
+            for n in ("offset", "delta")
         )
         return (
             f"message about flow {frame['flow']} sequence {frame['sequence']}, feedback "

@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import NONE
 from orchestrator.engine.node_api import (
     append_ready_flow,
     refill_tokens,
     schedule_flow,
     tokens_per_tick,
 )
+from orchestrator.engine.records import NONE
 
 GAIN, MORE, LESS, BOUND, SPARE = range(5)
 """Of a limiter: a refill as of now (NONE: it has no flow), how many tokens more or less than the

@@ -14,11 +14,11 @@ from traces.figures.figure_style import (
     GREEN,
     INK,
     ORANGE,
+    VERMILLION,
     png,
     stacked,
     styled,
     svg,
-    VERMILLION,
 )
 from traces.oracle.node_check import Expected, SeenFrame
 from traces.oracle.rule_violation import Finding

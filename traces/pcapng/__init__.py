@@ -6,8 +6,7 @@ frame.
 """
 
 from traces.capture.capture_interface import Interface
-from traces.pcapng.pcapng_reader import Capture
-from traces.pcapng.pcapng_reader import read
+from traces.pcapng.pcapng_reader import Capture, read
 from traces.pcapng.pcapng_writer import write
 
 __all__ = ["Capture", "Interface", "read", "write"]

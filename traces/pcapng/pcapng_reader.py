@@ -6,12 +6,15 @@ Stricter than `traces.capture`, which this stands on: damage is an error here.
 from __future__ import annotations
 
 import os
-import numpy as np
-from orchestrator.errors import BadInput
-from traces.capture import Batch, open_capture
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator.errors import BadInput
+from traces.capture import Batch, open_capture
 from traces.capture.capture_interface import Interface
+
 
 @dataclass
 class Capture:

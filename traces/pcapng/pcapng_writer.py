@@ -62,7 +62,9 @@ def _section(hardware: str, system: str, epoch_ns: int) -> bytes:
         + pcapng_blocks.text_option(pcapng_blocks.SHB_USERAPPL, "tailback")
     )
     # version 1.0; the section's length is left open (-1), as the format allows
-    return pcapng_blocks.block(pcapng_blocks.SECTION, struct.pack("<IHHq", pcapng_blocks.BYTE_ORDER, 1, 0, -1), options)
+    return pcapng_blocks.block(
+        pcapng_blocks.SECTION, struct.pack("<IHHq", pcapng_blocks.BYTE_ORDER, 1, 0, -1), options
+    )
 
 
 def _interface(port: PortCapture) -> bytes:
@@ -80,7 +82,9 @@ def _statistics(index: int, port: PortCapture, epoch_ns: int) -> bytes:
     options = (
         pcapng_blocks.time_option(pcapng_blocks.ISB_STARTTIME, first)
         + pcapng_blocks.time_option(pcapng_blocks.ISB_ENDTIME, last)
-        + pcapng_blocks.option(pcapng_blocks.ISB_IFRECV, struct.pack("<Q", len(port.times_ps) + port.dropped))
+        + pcapng_blocks.option(
+            pcapng_blocks.ISB_IFRECV, struct.pack("<Q", len(port.times_ps) + port.dropped)
+        )
         + pcapng_blocks.option(pcapng_blocks.ISB_IFDROP, struct.pack("<Q", port.dropped))
     )
     body = struct.pack("<III", index, last >> 32, last & 0xFFFFFFFF)
@@ -142,7 +146,9 @@ def _heads(
     heads[:, 4] = times_ns & 0xFFFFFFFF
     heads[:, 5] = kept
     heads[:, 6] = lengths
-    heads[:, 7] = pcapng_blocks.EPB_FLAGS | 4 << 16  # option code and length as one little-endian word
+    heads[:, 7] = (
+        pcapng_blocks.EPB_FLAGS | 4 << 16
+    )  # option code and length as one little-endian word
     heads[:, 8] = np.where(outgoing, pcapng_blocks.OUTBOUND, pcapng_blocks.INBOUND)
     heads[:, 9] = pcapng_blocks.END_OF_OPTIONS
     heads[:, 10] = heads[:, 1]

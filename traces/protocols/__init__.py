@@ -8,11 +8,11 @@ which has no register: `roce(ethernet)` looks for it, as `stamps(octets)` does f
 import dpkt  # type: ignore[import-untyped]
 
 from traces.protocols.cnm import Cnm, CnTag
+from traces.protocols.fecn_probe import Probe
+from traces.protocols.hop_stamps import Stamp, Stamps, stamps
 from traces.protocols.lldp import Lldp, OrganisationTlv, Tlv
 from traces.protocols.mac_control import MacControl, Pause, Pfc
-from traces.protocols.fecn_probe import Probe
 from traces.protocols.roce import BaseTransport, Cnp, roce
-from traces.protocols.hop_stamps import Stamp, stamps, Stamps
 
 REGISTERED = {0x8808: MacControl, 0x22E7: Cnm, 0x22E9: CnTag, 0x88CC: Lldp, 0x88B6: Probe}
 """EtherType to class."""

@@ -15,9 +15,9 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from orchestrator.errors import BadInput
-from orchestrator.plan.algorithm_params import Duration, FROM_TEXT, Rate, Size
-from orchestrator.plan.toml_text import table_in
+from orchestrator.plan.algorithm_params import FROM_TEXT, Duration, Rate, Size
 from orchestrator.plan.pydantic_errors import translate
+from orchestrator.plan.toml_text import table_in
 
 DEVICE = "dut"
 """Name of the device in plans of the suite."""

@@ -27,8 +27,8 @@ from traces.pytest_plugin.figures import PROPERTY, Figure
 
 if TYPE_CHECKING:
     from traces.pytest_plugin.decoded_frames import Frames
-    from traces.pytest_plugin.target_runner import Lab
     from traces.pytest_plugin.run_outcome import Node
+    from traces.pytest_plugin.target_runner import Lab
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -161,9 +161,9 @@ def _refuse_hidden_packages() -> None:
 def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
     """The lab of each target, made on first use and kept for the session."""
     _refuse_hidden_packages()
-    from traces.pytest_plugin.testbed_session import testbed_session
     from traces.pytest_plugin.dut_description import Device
     from traces.pytest_plugin.target_runner import Lab
+    from traces.pytest_plugin.testbed_session import testbed_session
 
     tested: Path | None = pytestconfig.getoption("tailback_device")
     bed: Path | None = pytestconfig.getoption("tailback_testbed")

@@ -8,7 +8,6 @@ from pathlib import Path
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.testbed.inventory import Testbed
-from traces.pytest_plugin.testbed_session import TestbedSession
 from traces.pytest_plugin.capabilities import (
     CARD,
     DEVICE,
@@ -20,6 +19,7 @@ from traces.pytest_plugin.capabilities import (
 )
 from traces.pytest_plugin.dut_description import Device
 from traces.pytest_plugin.run_outcome import Outcome
+from traces.pytest_plugin.testbed_session import TestbedSession
 
 
 class Lab:

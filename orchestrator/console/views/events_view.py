@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from orchestrator.console import change_detection, text_format
-from orchestrator.console.run_data import Moment, RunData
 from orchestrator.console.filter_field import Filter
+from orchestrator.console.run_data import Moment, RunData
 from orchestrator.console.text_table import Row, Table
 from orchestrator.console.views.view_base import EMPTY, Shown, View
 from orchestrator.recording import FrameSeen

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.widgets import Static
+
 from orchestrator.console import text_format
-from orchestrator.console.run_data import RunData
 from orchestrator.console.containers import Across, Down
+from orchestrator.console.run_data import RunData
 from orchestrator.console.text_table import Row as Cells
 from orchestrator.console.text_table import Table
 from orchestrator.console.views.view_base import EMPTY, Shown, View
 from orchestrator.live.feed_messages import Row
 from orchestrator.terminal.escape_control import plain
 from orchestrator.terminal.format_output import band
-from rich.text import Text
+
 
 def timeline_text(data: RunData, cursor_ps: int, width: int) -> Text:
     """Text of the timeline: progress, phases, and the times of steps."""
@@ -29,7 +31,9 @@ def timeline_text(data: RunData, cursor_ps: int, width: int) -> Text:
         head.append(f"  STALE: nothing came for {data.stale_s:.0f} s, trying again", "bold red")
     elif state is not None and state.detail and state.stage != "running":
         head.append(f"  {state.detail}")
-    head.append(f"   {text_format.seconds(cursor_ps)} of {text_format.seconds(data.duration_ps)}", "bold")
+    head.append(
+        f"   {text_format.seconds(cursor_ps)} of {text_format.seconds(data.duration_ps)}", "bold"
+    )
     if phase := data.phase_at(cursor_ps):
         head.append(f"   phase {phase}")
     mark = " " * cell(cursor_ps) + "▼"

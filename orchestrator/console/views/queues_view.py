@@ -10,11 +10,11 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from orchestrator.console import parameter_values, text_format
-from orchestrator.console.run_data import RunData
 from orchestrator.console.containers import Across, Down
+from orchestrator.console.run_data import RunData
 from orchestrator.console.time_plot import Content, Line, TimePlot
-from orchestrator.console.views.view_base import bands, EMPTY, show_alike, Shown, View, why_empty
 from orchestrator.console.time_window import Window
+from orchestrator.console.views.view_base import EMPTY, Shown, View, bands, show_alike, why_empty
 
 OVER_PS = 50 * 10**9
 MOST_LINES = 8
@@ -55,7 +55,9 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
         every = data.entities("queue_bytes")
         points = set(data.resolved.uses["congestion_point"]) if data.resolved else set()
         busy = [e for e in every if _most(data, e) > 0]
-        first = [e for e in busy if parameter_values.holder_of(data, "congestion_point", e) in points]
+        first = [
+            e for e in busy if parameter_values.holder_of(data, "congestion_point", e) in points
+        ]
         return [*first, *(e for e in busy if e not in first), *(e for e in every if e not in busy)]
 
     def draw(self, shown: Shown) -> None:
@@ -137,10 +139,16 @@ def _numbers(data: RunData, chosen: list[str], at_ps: int) -> Text:
         rows = [
             ("queue", text_format.amount(data.value(entity, "queue_bytes", at_ps), "B")),
             ("most", text_format.amount(data.value(entity, "queue_max_bytes", at_ps), "B")),
-            *((k, text_format.amount(v, "B")) for k, v in parameter_values.lines_of(data, entity, at_ps)),
+            *(
+                (k, text_format.amount(v, "B"))
+                for k, v in parameter_values.lines_of(data, entity, at_ps)
+            ),
             ("service", text_format.amount(service, "bit/s")),
             ("sent", text_format.amount(None if sent is None else 8 * sent, "bit/s")),
-            ("used", text_format.percent(8 * sent / service if sent is not None and service else None)),
+            (
+                "used",
+                text_format.percent(8 * sent / service if sent is not None and service else None),
+            ),
             ("feedback", text_format.amount(data.value(entity, "feedback_value", at_ps), "1")),
             ("CNMs", _count(data, entity, "feedback_sent", at_ps)),
             ("PAUSEs", _count(data, entity, "pause_sent", at_ps)),

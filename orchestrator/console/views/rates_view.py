@@ -12,11 +12,11 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from orchestrator.console import text_format
-from orchestrator.console.run_data import RunData
 from orchestrator.console.containers import Across, Down
+from orchestrator.console.run_data import RunData
 from orchestrator.console.time_plot import Content, Line, TimePlot
-from orchestrator.console.views.view_base import bands, EMPTY, show_alike, Shown, View, why_empty
 from orchestrator.console.time_window import Window
+from orchestrator.console.views.view_base import EMPTY, Shown, View, bands, show_alike, why_empty
 
 FAIR_OVER_PS = 200 * 10**9
 MOST_LINES = 8

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from orchestrator.console import text_format
 from orchestrator.console.sweep_curve import drawn_curve
 from orchestrator.console.sweep_data import SweepData
-from orchestrator.console.sweep_map import drawn_map, Look, Piece
+from orchestrator.console.sweep_map import Look, Piece, drawn_map
 from orchestrator.console.views.view_base import Shown, View
 from orchestrator.terminal.escape_control import plain
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from orchestrator.console import text_format
-from orchestrator.console.run_data import RunData
 from orchestrator.console.containers import Down
-from orchestrator.console.time_plot import alike, Content, TimePlot
+from orchestrator.console.run_data import RunData
+from orchestrator.console.time_plot import Content, TimePlot, alike
 from orchestrator.console.time_window import Window
 
 EMPTY = "No run is open. Press 1 for the list of runs and plans, Enter opens or starts one."

@@ -11,10 +11,10 @@ network without that of the host. Where a NIC does, its times are carried over (
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath.mmsg_batch import STAMP_KIND
-from orchestrator.engine.datapath.phc_mapping import system_time, WORD
-from orchestrator.engine.datapath.libc import clock_gettime
 from orchestrator.engine.datapath.emulation_clock import LAST, run_time
+from orchestrator.engine.datapath.libc import clock_gettime
+from orchestrator.engine.datapath.mmsg_batch import STAMP_KIND
+from orchestrator.engine.datapath.phc_mapping import WORD, system_time
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from orchestrator.engine.datapath import error_queue
 from orchestrator.engine.datapath.arrival_times import begin_batch, since
-from orchestrator.engine.datapath.mmsg_batch import CONTROL_LENGTH, GOT
+from orchestrator.engine.datapath.emulation_clock import LAST, current_time
 from orchestrator.engine.datapath.error_queue import CODE, INFO, MISSED, ORIGIN, TIMES
-from orchestrator.engine.datapath.phc_mapping import SOFTWARE_WORD, system_time, WORD
-from orchestrator.engine.datapath.emulation_clock import current_time, LAST
-from orchestrator.engine.frames.frame_codec import decode, FOREIGN
+from orchestrator.engine.datapath.mmsg_batch import CONTROL_LENGTH, GOT
+from orchestrator.engine.datapath.phc_mapping import SOFTWARE_WORD, WORD, system_time
+from orchestrator.engine.frames.frame_codec import FOREIGN, decode
 from orchestrator.engine.frames.frame_type import LINK, REWRITE_COPY
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
@@ -89,7 +89,11 @@ def apply_report(w, rig, socket, k):  # type: ignore[no-untyped-def]
         missed = report[CODE] == MISSED
         rig.departures[MISSED_LAUNCHES if missed else BAD_LAUNCHES] += 1
         return
-    of_times = known and report[ORIGIN] == error_queue.TIMESTAMP_REPORT and report[INFO] == error_queue.SENT
+    of_times = (
+        known
+        and report[ORIGIN] == error_queue.TIMESTAMP_REPORT
+        and report[INFO] == error_queue.SENT
+    )
     frame = rig.errors.frame[0]
     length = batch.headers[k, GOT] & 0xFFFFFFFF
     if not of_times or report[TIMES] == 0:

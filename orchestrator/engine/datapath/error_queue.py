@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.engine.datapath import mmsg_batch as at
-from orchestrator.engine.datapath.mmsg_batch import Batch
 from orchestrator.engine.datapath.libc import recvmmsg
+from orchestrator.engine.datapath.mmsg_batch import Batch
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import FRAME
 
@@ -28,7 +28,8 @@ SENT = 0
 NOT_VALID, MISSED = 1, 2
 """Its ee_code of a launch: the time was over or none when it was asked for; it went by."""
 ORIGIN, CODE, INFO, TIMES = range(4)
-"""Words of what `parse_report` writes: origin and code; ee_info; the word that times begin at, or 0."""
+"""Words of what `parse_report` writes: origin and code; ee_info; the word that times begin at, or
+0."""
 OCTETS = 2048
 """Of a frame that are looked at."""
 

@@ -16,8 +16,8 @@ from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.frames.address_index import UNKNOWN
 from orchestrator.engine.frames.host_frames import address_host, destination_of
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.host_interface import receive_from_program
 from orchestrator.engine.node.descriptor_pool import give_back, take
+from orchestrator.engine.node.host_interface import receive_from_program
 from orchestrator.engine.records import NONE
 
 HOST_BATCH = 8

@@ -8,10 +8,10 @@ later leaves as soon as the queue takes it, and counts as late by what remains.
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath.mmsg_batch import CONTROL_AT, CONTROL_LENGTH, QUEUED
-from orchestrator.engine.datapath.libc import clock_gettime
 from orchestrator.engine.datapath.emulation_clock import NS_PER_US, run_time
+from orchestrator.engine.datapath.libc import clock_gettime
 from orchestrator.engine.datapath.link_counters import SENT_PS
+from orchestrator.engine.datapath.mmsg_batch import CONTROL_AT, CONTROL_LENGTH, QUEUED
 from orchestrator.engine.jit import compiled
 
 LEAD, TAI, BEHIND = range(3)

@@ -20,6 +20,8 @@ def _itself(value: Any) -> Any:
 
 
 by_reference: Any = (
-    _itself if DISABLED else LazyIntrinsic("orchestrator.engine.intrinsics.named_tuple_type:by_reference")
+    _itself
+    if DISABLED
+    else LazyIntrinsic("orchestrator.engine.intrinsics.named_tuple_type:by_reference")
 )
 """(named tuple) -> what has its fields, handed on by a pointer."""

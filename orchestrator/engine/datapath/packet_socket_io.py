@@ -146,7 +146,8 @@ def flush(batch, socket):  # type: ignore[no-untyped-def]
     last one that could not be sent.
 
     A frame that the kernel refuses for lack of space is offered again, and counted, as often as
-    `send_retries` says. A frame that is refused then, or for another reason, which no waiting mends,
+    `send_retries` says. A frame that is refused then, or for another reason, which no waiting
+    mends,
     is counted as unsent: the run is invalid. Those behind it are sent all the same, for they may
     be shorter or leave through other ports.
     """

@@ -2,7 +2,8 @@
 
 Times that the kernel takes are of CLOCK_REALTIME. Those that a NIC takes are of a clock of its own,
 a PTP hardware clock: what it reads is carried over by where both stood at one instant, and by how
-much faster the system's runs. Who reads both (`orchestrator.targets.software.phc_tracker`) writes a new
+much faster the system's runs. Who reads both (`orchestrator.targets.software.phc_tracker`) writes a
+new
 line every now and then, beside the one in use, and points to it last: it is used whole or not at
 all.
 """

@@ -1,7 +1,7 @@
 """Interface between the real-time loop and the backends that carry frames.
 
-Two backends answer it: PACKET, batches of calls on raw sockets (`packet_socket_io`), and XDP, rings that
-are shared with the kernel (`xdp_socket_io`). The contract:
+Two backends answer it: PACKET, batches of calls on raw sockets (`packet_socket_io`), and XDP, rings
+that are shared with the kernel (`xdp_socket_io`). The contract:
 
 - `begin` once; then, turn by turn, `poll_ports`, and `receive` where `is_readable`.
 - Frame k of what `receive` took lies in row `incoming.slots[k]`, whole up to `incoming.lengths[k]`

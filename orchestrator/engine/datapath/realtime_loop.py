@@ -16,35 +16,35 @@ from orchestrator.engine.datapath import (
     port_backend,
     stall_detection,
 )
-from orchestrator.engine.datapath.named_tuple_pointer import by_reference
-from orchestrator.engine.datapath.host_port_io import (
-    has_host_queue_space,
-    receive_from_programs,
-    send_to_programs,
-)
-from orchestrator.engine.datapath.libc import monotonic_ns, sched_yield
 from orchestrator.engine.datapath.emulation_clock import (
     advance,
     current_time,
     leave_clock,
     next_instant,
 )
+from orchestrator.engine.datapath.host_port_io import (
+    has_host_queue_space,
+    receive_from_programs,
+    send_to_programs,
+)
+from orchestrator.engine.datapath.libc import monotonic_ns, sched_yield
 from orchestrator.engine.datapath.link_counters import (
+    RECEIVED,
     count_order,
     count_received,
     count_sent,
-    RECEIVED,
 )
+from orchestrator.engine.datapath.named_tuple_pointer import by_reference
 from orchestrator.engine.frames.address_index import row_of
-from orchestrator.engine.frames.frame_codec import decode, encode, FOREIGN
+from orchestrator.engine.frames.frame_codec import FOREIGN, decode, encode
 from orchestrator.engine.frames.frame_type import LINK, NO_REWRITE, REWRITE_COPY, REWRITE_FIELDS
 from orchestrator.engine.frames.host_frames import decode_host, rewrite_host, source_of
 from orchestrator.engine.frames.ipv4_header import rewrite
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.frame_capture import store_frame, write_hop_addresses
-from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.descriptor_pool import take
+from orchestrator.engine.node.event_loop import step
+from orchestrator.engine.node.frame_capture import store_frame, write_hop_addresses
 from orchestrator.engine.node.receive_path import receive
 from orchestrator.engine.node.telemetry_stamping import decode_stamps, encode_stamps
 from orchestrator.engine.records import CNM, NIC, NONE, PROGRAMS

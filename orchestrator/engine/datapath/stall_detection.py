@@ -9,10 +9,10 @@ own turn and of little before it.
 from __future__ import annotations
 
 import numpy as np
+
 from orchestrator.engine.datapath.libc import clock_gettime, getrusage, monotonic_ns, pread
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.datapath.libc import monotonic_ns
-from orchestrator.engine.jit import compiled
+
 
 @compiled
 def watch_clock(until_ns, floor_ns, gaps, least, stamp):  # type: ignore[no-untyped-def]
@@ -89,8 +89,8 @@ TEXT = 64
 
 
 def words(floor_ns: int) -> np.ndarray:
-    """`Rig.stalled` of a thread: int64[WORDS]. Nothing is noted before `begin_stall_detection`, which gives it a
-    floor: `floor_ns`, or LEAST_NS if that is more."""
+    """`Rig.stalled` of a thread: int64[WORDS]. Nothing is noted before `begin_stall_detection`,
+    which gives it a floor: `floor_ns`, or LEAST_NS if that is more."""
     fresh = np.zeros(WORDS, np.int64)
     fresh[[FILE, WAITED_NS]] = NONE
     fresh[[FLOOR_NS, QUERY_NS, BEGAN_WORK]] = FAR

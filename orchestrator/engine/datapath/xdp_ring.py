@@ -8,8 +8,8 @@ looked at, which never runs ahead of the truth.
 
 from __future__ import annotations
 
-from orchestrator.engine.jit import inlined
 import ctypes
+
 from orchestrator.engine.jit import DISABLED, inlined
 from orchestrator.engine.lazy_imports import LazyIntrinsic
 
@@ -19,10 +19,11 @@ from orchestrator.engine.lazy_imports import LazyIntrinsic
 # loaded with acquire, our own is stored with release. What a ring's entry holds is then seen before
 # the index that hands it over, and is no longer read once the index that gives it back is stored.
 # These are LLVM's atomic loads and stores with those orderings, which neither the compiler may move
-# other accesses across nor (on machines that reorder more than x86-64 does) the processor. Uncompiled
-# (NUMBA_DISABLE_JIT=1) they are plain accesses by ctypes: the interpreter does not reorder them, and
-# x86-64 (total store order) needs nothing more; `orchestrator.targets.software.xdp.xdp_probe` refuses
-# others.
+# other accesses across nor (on machines that reorder more than x86-64 does) the processor.
+# Uncompiled
+# (NUMBA_DISABLE_JIT=1) they are plain accesses by ctypes: the interpreter does not reorder them,
+# and x86-64 (total store order) needs nothing more; `orchestrator.targets.software.xdp.xdp_probe`
+# refuses others.
 
 _acquire = LazyIntrinsic("orchestrator.engine.intrinsics.atomic_intrinsics:acquire")
 _release = LazyIntrinsic("orchestrator.engine.intrinsics.atomic_intrinsics:release")

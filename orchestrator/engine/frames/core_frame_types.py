@@ -11,30 +11,30 @@ from __future__ import annotations
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.frame_field import (
     CHECKED,
-    checksum,
-    Field,
     FILL_FF,
     ICRC,
+    READ,
+    SAME,
+    UNCHECKED,
+    WRITTEN,
+    Field,
+    checksum,
     ip,
     length,
     mac,
     near,
     number,
-    READ,
-    SAME,
     shown,
-    UNCHECKED,
-    WRITTEN,
 )
 from orchestrator.engine.frames.frame_type import (
-    Fixed,
-    FrameType,
     LINK,
-    match_octets,
     OPAQUE,
     QUEUED,
     REWRITE_COPY,
     REWRITE_FIELDS,
+    Fixed,
+    FrameType,
+    match_octets,
     write_octets,
 )
 from orchestrator.engine.records import (
@@ -63,7 +63,10 @@ CNP_PACKET = at.CNP_LENGTH - at.IP
 
 def tag() -> tuple[list[Fixed], list[Field]]:
     """The VLAN tag: our VLAN, the frame's priority."""
-    fixed = [match_octets(at.VLAN, f"{at.VLAN_TYPE:04x}"), write_octets(at.VLAN + 2, f"{at.VLAN_ID:04x}")]
+    fixed = [
+        match_octets(at.VLAN, f"{at.VLAN_TYPE:04x}"),
+        write_octets(at.VLAN + 2, f"{at.VLAN_ID:04x}"),
+    ]
     return fixed, [number("priority", at.VLAN + 2, 2, low=13, bits=3)]
 
 

@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.address_index import (
+    UNKNOWN,
     index_of_ip,
     index_of_mac,
     ip_of,
     mac_of,
-    UNKNOWN,
 )
+from orchestrator.engine.frames.big_endian import put16
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.frames.frame_field import (
     AT,
@@ -44,15 +48,11 @@ from orchestrator.engine.frames.frame_field import (
     WORD,
     WRITTEN,
 )
-from orchestrator.engine.frames.roce_icrc import is_icrc, put_icrc
 from orchestrator.engine.frames.ipv4_header import checksum
-from orchestrator.engine.frames.big_endian import put16
-from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.records import NONE
-from typing import Any
-from orchestrator.engine.jit import DISABLED
+from orchestrator.engine.frames.roce_icrc import is_icrc, put_icrc
+from orchestrator.engine.jit import DISABLED, compiled, inlined
 from orchestrator.engine.lazy_imports import LazyIntrinsic
-from orchestrator.engine.records import FRAME
+from orchestrator.engine.records import FRAME, NONE
 
 NAMES = FRAME.names or ()
 
@@ -65,9 +65,17 @@ def _write_plain(frame: Any, word: int, value: int) -> None:
     frame[NAMES[word]] = value
 
 
-read_word: Any = _read_plain if DISABLED else LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:read")
+read_word: Any = (
+    _read_plain
+    if DISABLED
+    else LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:read")
+)
 """(FRAME record, number of a field) -> its value."""
-write_word: Any = _write_plain if DISABLED else LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:write")
+write_word: Any = (
+    _write_plain
+    if DISABLED
+    else LazyIntrinsic("orchestrator.engine.intrinsics.memory_intrinsics:write")
+)
 """(FRAME record, number of a field, value): set it."""
 
 
@@ -217,7 +225,11 @@ def matches_type(t, octets, length, held):  # type: ignore[no-untyped-def]
         return False
     for k in range(t.fields_used):
         flags = t.fields[k, FLAGS]
-        if flags & SAMPLED == 0 and has_invalid_values(t, k) and not is_field_valid(t, k, octets, length):
+        if (
+            flags & SAMPLED == 0
+            and has_invalid_values(t, k)
+            and not is_field_valid(t, k, octets, length)
+        ):
             return False
     return True
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.engine.frames.frame_field import COLUMNS, Field, FLAGS, READ, SAMPLED, WRITTEN
+from orchestrator.engine.frames.frame_field import COLUMNS, FLAGS, READ, SAMPLED, WRITTEN, Field
 
 KINDS = 64
 """Types that there can be; those of plugins count from 16."""

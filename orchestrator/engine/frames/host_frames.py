@@ -8,10 +8,10 @@ frame.
 from __future__ import annotations
 
 from orchestrator.engine.frames import frame_layout as at
-from orchestrator.engine.frames.address_index import index_of_ip, index_of_mac, mac_of, UNKNOWN
+from orchestrator.engine.frames.address_index import UNKNOWN, index_of_ip, index_of_mac, mac_of
+from orchestrator.engine.frames.big_endian import get16, get32, get48, put16, put48
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.frames.ipv4_header import put_word
-from orchestrator.engine.frames.big_endian import get16, get32, get48, put16, put48
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import HOST
 
@@ -51,7 +51,9 @@ def decode_host(octets, length, frame):  # type: ignore[no-untyped-def]
         return False
     if get16(octets, at.VLAN) != at.VLAN_TYPE or get16(octets, at.TYPE) != at.IPV4_TYPE:
         return False
-    reset_descriptor(frame, HOST, length, get16(octets, at.VLAN + 2) >> 13, source, source, destination)
+    reset_descriptor(
+        frame, HOST, length, get16(octets, at.VLAN + 2) >> 13, source, source, destination
+    )
     frame.mark = get16(octets, at.IP) & 0xFF
     return True
 

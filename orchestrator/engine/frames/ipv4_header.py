@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.frames import frame_layout as at
-from orchestrator.engine.frames.address_index import mac_of, UNKNOWN
+from orchestrator.engine.frames.address_index import UNKNOWN, mac_of
 from orchestrator.engine.frames.big_endian import get16, put16, put48
 from orchestrator.engine.jit import compiled
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.engine.compile_options import LINE_WORDS
 from orchestrator.engine.jit import DISABLED
 from orchestrator.engine.lazy_imports import LazyIntrinsic
-from orchestrator.engine.compile_options import LINE_WORDS
 
 _NATIVE_IS_LITTLE = sys.byteorder == "little"
 
@@ -29,7 +29,11 @@ def _loader(bits: int, swapped: bool, signed: bool = False) -> Any:
         return int.from_bytes(field, "little", signed=signed)
 
     name = f"{'swapped' if swapped else 'load'}{bits}"
-    return plain if DISABLED else LazyIntrinsic(f"orchestrator.engine.intrinsics.unaligned_intrinsics:{name}")
+    return (
+        plain
+        if DISABLED
+        else LazyIntrinsic(f"orchestrator.engine.intrinsics.unaligned_intrinsics:{name}")
+    )
 
 
 def _unlike(octets, at, words, place, masks, which):  # type: ignore[no-untyped-def]
@@ -49,7 +53,11 @@ big64 = _loader(64, _NATIVE_IS_LITTLE, signed=True)
 little16 = _loader(16, not _NATIVE_IS_LITTLE)
 little32 = _loader(32, not _NATIVE_IS_LITTLE)
 
-unlike: Any = _unlike if DISABLED else LazyIntrinsic("orchestrator.engine.intrinsics.unaligned_intrinsics:compare")
+unlike: Any = (
+    _unlike
+    if DISABLED
+    else LazyIntrinsic("orchestrator.engine.intrinsics.unaligned_intrinsics:compare")
+)
 """True if the LINE_WORDS * 8 octets at `at` of `octets` differ from a value in the bits of a mask;
 0 where they do not. The value is LINE_WORDS of `words` int64[n] from `place` on, the mask those of
 `masks` int64[m] from `which` on."""

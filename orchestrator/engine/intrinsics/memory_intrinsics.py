@@ -6,6 +6,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
 from orchestrator.engine.compile_options import LINE_OCTETS
 
 WORD = ir.IntType(64)

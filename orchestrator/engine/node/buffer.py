@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.kernel_events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
 from orchestrator.engine.frames.descriptor_reset import clear_message
 from orchestrator.engine.frames.frame_layout import VLAN, VLAN_TYPE
 from orchestrator.engine.frames.telemetry_header import HIGHEST, LOWEST
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.control_frames import send_feedback, send_pause
-from orchestrator.engine.node.buffer_occupancy import release_octets
-from orchestrator.engine.node.telemetry_stamping import stamp
 from orchestrator.engine.node.buffer_occupancy import (
     allocate_cells,
     frame_of_largest_source,
     free_cells,
     random_frame,
+    release_octets,
 )
+from orchestrator.engine.node.control_frames import send_feedback, send_pause
 from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.telemetry_stamping import stamp
 from orchestrator.engine.records import CNM, DATA, HOST, NONE, PAUSE, TRIMMED
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
@@ -61,7 +61,11 @@ def notify_chosen_source(w, queue_index, notified, index, head, now):  # type: i
     elif notified in (RANDOM, LARGEST):
         queue = w.queues[queue_index]
         message = w.frames[w.frames.size - 1]
-        held = random_frame(w, queue, message.mark) if notified == RANDOM else frame_of_largest_source(w, queue)
+        held = (
+            random_frame(w, queue, message.mark)
+            if notified == RANDOM
+            else frame_of_largest_source(w, queue)
+        )
         if held != NONE:
             culprit = held
     if culprit != NONE:
@@ -106,7 +110,9 @@ def call_arrival_kernel(w, queue_index, index, head, now):  # type: ignore[no-un
     spare = w.frames[w.frames.size - 1]
     clear_message(spare, CNM)
     mark = frame.mark
-    answer = kernel_calls.call_frame_kernel(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
+    answer = kernel_calls.call_frame_kernel(
+        w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare
+    )
     if frame.mark != mark:
         count_mark(queue, frame)
     if answer == 0:
@@ -135,7 +141,10 @@ def enter_buffer(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     if queue.pause != NONE:
         spare = w.frames[w.frames.size - 1]
         clear_message(spare, PAUSE)
-        if kernel_calls.call_frame_kernel(w, queue.pause, PAUSE_ENQUEUE, queue, frame, now, spare) != 0:
+        if (
+            kernel_calls.call_frame_kernel(w, queue.pause, PAUSE_ENQUEUE, queue, frame, now, spare)
+            != 0
+        ):
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
         schedule_queue(w, queue_index)

@@ -7,10 +7,10 @@ by occupancy keep them.
 
 from __future__ import annotations
 
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import NONE
-from orchestrator.engine.jit import inlined
+
 
 @inlined
 def release_octets(queue, octets):  # type: ignore[no-untyped-def]

@@ -7,22 +7,22 @@ They wait in their port's control list, which no limiter, queue or service rate 
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.frames.frame_codec import decode, encode
 from orchestrator.engine.frames.frame_type import CONTROL
 from orchestrator.engine.frames.pfc_frame import set_quanta
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.local_timers import set_port_timer
-from orchestrator.engine.node.lazy_egress import port_actor, sync_egress
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.event_queue import wake_at, wake_time
+from orchestrator.engine.node.lazy_egress import port_actor, sync_egress
+from orchestrator.engine.node.local_timers import set_port_timer
 from orchestrator.engine.node.next_hop import output_port
 from orchestrator.engine.records import GRANT, NONE, PAUSE, PFC
-from orchestrator.engine.frames.frame_codec import decode, encode
-from orchestrator.engine.jit import compiled
 
 # Wire normalisation: gives a new message the values that its octets can represent.
 #
-# So that no target knows more of a message than another one: what its octets have no room for is not
-# there in the simulator either, and what they round is rounded.
+# So that no target knows more of a message than another one: what its octets have no room for is
+# not there in the simulator either, and what they round is rounded.
+
 
 @compiled
 def make_canonical(w, frame):  # type: ignore[no-untyped-def]
@@ -203,7 +203,9 @@ def send_grant(w, queue, octets, now):  # type: ignore[no-untyped-def]
     if index == NONE:
         return
     frame = w.frames[index]
-    reset_descriptor(frame, GRANT, w.types[GRANT].octets, 0, NONE, w.ports[queue.port].address, NONE)
+    reset_descriptor(
+        frame, GRANT, w.types[GRANT].octets, 0, NONE, w.ports[queue.port].address, NONE
+    )
     frame.sequence = octets
     frame.mark = queue.priorities
     make_canonical(w, frame)

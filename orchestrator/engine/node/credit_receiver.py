@@ -8,16 +8,15 @@ reaction point understands.
 
 from __future__ import annotations
 
-from orchestrator.engine.kernel_events import RECEIVER_TIMER
 from orchestrator.engine.frames.descriptor_reset import clear_message, reset_descriptor
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.kernel_events import RECEIVER_TIMER
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.control_frames import make_canonical
-from orchestrator.engine.node.control_frames import is_message_kind, push_control
-from orchestrator.engine.node.lazy_nic import wake_node_synced
-from orchestrator.engine.node.nic_transmit import schedule_node
+from orchestrator.engine.node.control_frames import is_message_kind, make_canonical, push_control
 from orchestrator.engine.node.descriptor_pool import give_back, take
+from orchestrator.engine.node.lazy_nic import wake_node_synced
 from orchestrator.engine.node.next_hop import output_port
+from orchestrator.engine.node.nic_transmit import schedule_node
 from orchestrator.engine.records import CREDIT, NEVER, NONE, SOONEST
 
 
@@ -89,7 +88,10 @@ def wake_receiver(w, node_index, now):  # type: ignore[no-untyped-def]
         node.receiver_timer = NEVER
         spare = w.frames[w.frames.size - 1]
         begin_credit(w, NONE)
-        if kernel_calls.call_time_kernel(w, node.receiver, RECEIVER_TIMER, node, spare, now, spare) != 0:
+        if (
+            kernel_calls.call_time_kernel(w, node.receiver, RECEIVER_TIMER, node, spare, now, spare)
+            != 0
+        ):
             send_credit(w, node_index, now)
         node.receiver_timer = max(node.receiver_timer, now + SOONEST)
         schedule_node(w, node_index)

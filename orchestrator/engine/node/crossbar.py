@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import call_arrival_kernel, enter_buffer, leave_buffer
-from orchestrator.engine.node.multicast_replication import copy_of
-from orchestrator.engine.node.lazy_egress import sync_egress, wakes_for_data
-from orchestrator.engine.node.transmitter import cached_wire_time
-from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.crossbar_transfer import insert_in_transit, schedule_input, sync_input
+from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.lazy_egress import sync_egress, wakes_for_data
+from orchestrator.engine.node.multicast_replication import copy_of
 from orchestrator.engine.node.port_wakeup import schedule_port_outlined
+from orchestrator.engine.node.transmitter import cached_wire_time
 from orchestrator.engine.records import NONE, PORT_SETS
 
 

@@ -16,8 +16,7 @@ that is recorded at once, and needs an event only if an algorithm observes it.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.buffer_occupancy import release_octets
-from orchestrator.engine.node.buffer_occupancy import free_cells
+from orchestrator.engine.node.buffer_occupancy import free_cells, release_octets
 from orchestrator.engine.node.event_queue import LINES, wake_at
 from orchestrator.engine.records import NEVER, NONE
 

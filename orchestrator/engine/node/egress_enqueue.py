@@ -7,22 +7,22 @@ from orchestrator.engine.frames.frame_layout import VLAN
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.lfsr import mixed
 from orchestrator.engine.node.buffer import (
+    DROP,
+    LANE,
     call_arrival_kernel,
     count_mark,
-    DROP,
     enter_buffer,
-    LANE,
 )
+from orchestrator.engine.node.buffer_occupancy import allocate_cells, free_cells
 from orchestrator.engine.node.control_frames import push_control
 from orchestrator.engine.node.crossbar import grant, on_output_departure
+from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.lane_flow_control import lane_index
 from orchestrator.engine.node.lazy_egress import sync_egress
-from orchestrator.engine.node.transmitter import cached_wire_time, on_wire
-from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.port_scheduler import serve
 from orchestrator.engine.node.probe_handling import call_notification_point
 from orchestrator.engine.node.telemetry_stamping import reserve_stamps
-from orchestrator.engine.node.buffer_occupancy import allocate_cells, free_cells
+from orchestrator.engine.node.transmitter import cached_wire_time, on_wire
 from orchestrator.engine.records import DROPS, NONE, TRIMMED
 
 
@@ -58,7 +58,9 @@ def trim_frame(w, index):  # type: ignore[no-untyped-def]
     length, sequence, created = frame.length, frame.sequence, frame.created
     mark, hops, octets = frame.mark, frame.hops, w.types[TRIMMED].octets
     entropy = frame.inner
-    reset_descriptor(frame, TRIMMED, octets, frame.priority, frame.flow, frame.source, frame.destination)
+    reset_descriptor(
+        frame, TRIMMED, octets, frame.priority, frame.flow, frame.source, frame.destination
+    )
     frame.sequence = sequence
     frame.created = created
     frame.mark = mark

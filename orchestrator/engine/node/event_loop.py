@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.kernel_events import CP_TIMER, PAUSE_TIMER
 from orchestrator.engine.frames.descriptor_reset import clear_message
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_events import CP_TIMER, PAUSE_TIMER
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.local_timers import reset_next_arrival
-from orchestrator.engine.node.link_delivery import (
-    deliver_from_line,
-    disable_laziness,
-    sync_counters,
-)
 from orchestrator.engine.node.buffer import notify_chosen_source, schedule_queue
 from orchestrator.engine.node.control_frames import send_pause
+from orchestrator.engine.node.credit_receiver import wake_receiver
 from orchestrator.engine.node.crossbar import grant
+from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
+from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
 from orchestrator.engine.node.lane_flow_control import forget_longest_holds, recall_longest_holds
 from orchestrator.engine.node.lazy_egress import sync_all_egress, sync_egress
 from orchestrator.engine.node.lazy_nic import (
@@ -23,18 +20,21 @@ from orchestrator.engine.node.lazy_nic import (
     sync_node_ports,
     sync_port,
 )
-from orchestrator.engine.node.rate_limiter import begin_limiter, end_limiter
+from orchestrator.engine.node.link_delivery import (
+    deliver_from_line,
+    disable_laziness,
+    sync_counters,
+)
+from orchestrator.engine.node.local_timers import reset_next_arrival
 from orchestrator.engine.node.message_progress import start_source
 from orchestrator.engine.node.nic_transmit import schedule_flow, wake_flow
-from orchestrator.engine.node.resequencer import wake_resequencer
-from orchestrator.engine.node.port_scheduler import serve
-from orchestrator.engine.node.receive_path import wake_input
-from orchestrator.engine.node.credit_receiver import wake_receiver
-from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
-from orchestrator.engine.node.transport_calls import withdraw_request
-from orchestrator.engine.node.port_wakeup import schedule_port_outlined
-from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
 from orchestrator.engine.node.pause_watchdog import wake_watchdog
+from orchestrator.engine.node.port_scheduler import serve
+from orchestrator.engine.node.port_wakeup import schedule_port_outlined
+from orchestrator.engine.node.rate_limiter import begin_limiter, end_limiter
+from orchestrator.engine.node.receive_path import wake_input
+from orchestrator.engine.node.resequencer import wake_resequencer
+from orchestrator.engine.node.transport_calls import withdraw_request
 from orchestrator.engine.node.world_arrays import (
     WAKE_COMMANDS,
     WAKE_FLOW,
@@ -154,7 +154,9 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point_timer <= now:
         queue.congestion_point_timer = NEVER
         clear_message(spare, CNM)
-        notified = kernel_calls.call_time_kernel(w, queue.congestion_point, CP_TIMER, queue, spare, now, spare)
+        notified = kernel_calls.call_time_kernel(
+            w, queue.congestion_point, CP_TIMER, queue, spare, now, spare
+        )
         queue.congestion_point_timer = max(queue.congestion_point_timer, now + SOONEST)
         if notified != 0 and queue.frames > 0:
             notify_chosen_source(
@@ -163,7 +165,10 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.pause_timer <= now:
         queue.pause_timer = NEVER
         clear_message(spare, PAUSE)
-        if kernel_calls.call_time_kernel(w, queue.pause, PAUSE_TIMER, queue, spare, now, spare) != 0:
+        if (
+            kernel_calls.call_time_kernel(w, queue.pause, PAUSE_TIMER, queue, spare, now, spare)
+            != 0
+        ):
             send_pause(w, queue_index, now)
         queue.pause_timer = max(queue.pause_timer, now + SOONEST)
     if queue.watchdog_timer <= now:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import inlined
 from orchestrator.engine.cache_aligned import words_by_lines
+from orchestrator.engine.jit import inlined
 from orchestrator.engine.records import NEVER
 
 COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.nic_transmit import has_host_queue_room, schedule_flow
 from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.nic_transmit import has_host_queue_room, schedule_flow
 from orchestrator.engine.records import HOST, NONE
 
 

@@ -54,7 +54,9 @@ def leave_host_queue(w, flow_index):  # type: ignore[no-untyped-def]
     index = take(w)
     if index != NONE:
         frame = w.frames[index]
-        reset_descriptor(frame, DATA, length, flow.priority, flow_index, flow.source, flow.destination)
+        reset_descriptor(
+            frame, DATA, length, flow.priority, flow_index, flow.source, flow.destination
+        )
         frame.sequence = flow.frames_sent
         frame.created = created
         frame.mark = flow.mark

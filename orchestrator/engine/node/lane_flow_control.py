@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.pfc_frame import quanta_of
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.transmitter import quanta_time
 from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.transmitter import quanta_time
 from orchestrator.engine.records import NEVER
 
 

@@ -19,11 +19,11 @@ frame reached the port, likewise by the actor of its input.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.transmitter import cached_wire_time, transmit
-from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.buffer_occupancy import release_octets
 from orchestrator.engine.node.crossbar_transfer import input_actor, sync_input_until
+from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.event_queue import LINES
+from orchestrator.engine.node.transmitter import cached_wire_time, transmit
 from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
 
 
@@ -40,7 +40,9 @@ def send_lazy_head(w, port_index, queue, time):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     queue.head = frame.next
     release_octets(queue, frame.length)
-    w.ports[port_index].next_service = time + cached_wire_time(queue, frame.length, queue.service_rate)
+    w.ports[port_index].next_service = time + cached_wire_time(
+        queue, frame.length, queue.service_rate
+    )
     transmit(w, port_index, index, time)
 
 

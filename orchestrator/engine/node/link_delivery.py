@@ -10,13 +10,13 @@ for each frame, for a fraction of the work.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.local_timers import schedule_next_arrival
+from orchestrator.engine.node.delay_line import leave_line, schedule_line
+from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.frame_capture import capture
 from orchestrator.engine.node.lane_flow_control import count_pause
 from orchestrator.engine.node.lazy_egress import sync_all_egress
 from orchestrator.engine.node.lazy_nic import is_frame_due, run_all_local_timers
-from orchestrator.engine.node.delay_line import leave_line, schedule_line
-from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.local_timers import schedule_next_arrival
 from orchestrator.engine.node.port_scheduler import disable_lazy_port
 from orchestrator.engine.node.receive_path import receive
 from orchestrator.engine.records import ELSEWHERE, NONE

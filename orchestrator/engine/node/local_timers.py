@@ -9,8 +9,8 @@ from outside, after which the line's wake is set anew (`schedule_next_arrival`).
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.transmitter import on_wire
 from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.transmitter import on_wire
 from orchestrator.engine.records import NEVER, NONE, PROBE
 
 

@@ -11,8 +11,8 @@ They arrive where it comes from, so that its node knows of them.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.transmitter import flow_actor
 from orchestrator.engine.node.event_queue import wake_at
+from orchestrator.engine.node.transmitter import flow_actor
 from orchestrator.engine.records import FRAMES, MESSAGES, NEVER, NONE, TRANSPORT
 from orchestrator.engine.workload import HEADERS
 

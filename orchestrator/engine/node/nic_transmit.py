@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.kernel_events import TRAFFIC_NEXT
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_events import TRAFFIC_NEXT
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.local_timers import set_flow_timer
+from orchestrator.engine.node.descriptor_pool import give_back, take
+from orchestrator.engine.node.event_queue import LINES, wake_at
 from orchestrator.engine.node.host_queue import enter_host_queue, leave_host_queue
+from orchestrator.engine.node.local_timers import set_flow_timer
+from orchestrator.engine.node.message_progress import next_of_message
 from orchestrator.engine.node.rate_limiter import (
     bind_limiter,
     eligible_at,
@@ -23,13 +26,10 @@ from orchestrator.engine.node.rate_limiter import (
     on_congestion_message,
     on_frame_sent,
 )
-from orchestrator.engine.node.transmitter import by_clock, flow_actor, transmit
-from orchestrator.engine.node.message_progress import next_of_message
-from orchestrator.engine.node.descriptor_pool import give_back, take
-from orchestrator.engine.node.telemetry_stamping import reserve_stamps
-from orchestrator.engine.node.transport_calls import ask_transport_segment, delayed_ack
-from orchestrator.engine.node.event_queue import LINES, wake_at
 from orchestrator.engine.node.send_window import on_segment_departed, resume_windowed_flow
+from orchestrator.engine.node.telemetry_stamping import reserve_stamps
+from orchestrator.engine.node.transmitter import by_clock, flow_actor, transmit
+from orchestrator.engine.node.transport_calls import ask_transport_segment, delayed_ack
 from orchestrator.engine.records import DATA, FRAMES, MESSAGES, NEVER, NONE, SOONEST, TRANSPORT
 
 
@@ -53,7 +53,9 @@ def enqueue_segment(w, flow_index, sequence, now):  # type: ignore[no-untyped-de
     if index == NONE:
         return False
     frame = w.frames[index]
-    reset_descriptor(frame, DATA, flow.length, flow.priority, flow_index, flow.source, flow.destination)
+    reset_descriptor(
+        frame, DATA, flow.length, flow.priority, flow_index, flow.source, flow.destination
+    )
     frame.sequence = sequence
     frame.created = now
     frame.mark = flow.mark

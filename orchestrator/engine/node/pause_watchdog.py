@@ -6,9 +6,9 @@ kernels set `queue.stance`; this module applies it, and `output` does so to arri
 
 from __future__ import annotations
 
-from orchestrator.engine.kernel_events import WATCHDOG_HELD, WATCHDOG_TIMER
 from orchestrator.engine.frames.descriptor_reset import clear_message
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.kernel_events import WATCHDOG_HELD, WATCHDOG_TIMER
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.buffer import leave_buffer, schedule_queue
 from orchestrator.engine.node.crossbar import on_output_departure
@@ -62,7 +62,9 @@ def notify_watchdogs(w, port_index, now):  # type: ignore[no-untyped-def]
         if until > now:
             spare = w.frames[w.frames.size - 1]
             clear_message(spare, PFC)
-            kernel_calls.call_time_kernel(w, queue.watchdog, WATCHDOG_HELD, queue, spare, now, spare)
+            kernel_calls.call_time_kernel(
+                w, queue.watchdog, WATCHDOG_HELD, queue, spare, now, spare
+            )
         apply_watchdog_state(w, lane.queue, lane, now)
         schedule_queue(w, lane.queue)
 

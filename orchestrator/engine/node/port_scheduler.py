@@ -6,13 +6,13 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import leave_buffer
 from orchestrator.engine.node.control_frames import is_pause, pop_control
 from orchestrator.engine.node.crossbar import on_output_departure
+from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
+from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.lane_flow_control import use_credit
 from orchestrator.engine.node.lazy_egress import sync_egress
-from orchestrator.engine.node.transmitter import cached_wire_time, transmit
 from orchestrator.engine.node.nic_transmit import send_ready_flow
-from orchestrator.engine.node.descriptor_pool import give_back
-from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
 from orchestrator.engine.node.port_wakeup import ready_at, schedule_port
+from orchestrator.engine.node.transmitter import cached_wire_time, transmit
 from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
 
 
@@ -40,7 +40,9 @@ def send_from_queue(w, port_index, queue_index, now):  # type: ignore[no-untyped
         if queue.crossbar != 0:
             on_output_departure(w, queue_index, index, now)
         if not dropped:
-            w.ports[port_index].next_service = now + cached_wire_time(queue, frame.length, queue.service_rate)
+            w.ports[port_index].next_service = now + cached_wire_time(
+                queue, frame.length, queue.service_rate
+            )
             transmit(w, port_index, index, now)
             return
         drop_dequeued(w, queue, index)

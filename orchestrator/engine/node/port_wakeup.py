@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.local_timers import set_port_timer
 from orchestrator.engine.node.control_frames import is_pause
-from orchestrator.engine.node.lazy_egress import free_at, port_actor, wakes_for_data
 from orchestrator.engine.node.crossbar_transfer import schedule_first_transit
 from orchestrator.engine.node.event_queue import wake_at
+from orchestrator.engine.node.lazy_egress import free_at, port_actor, wakes_for_data
+from orchestrator.engine.node.local_timers import set_port_timer
 from orchestrator.engine.records import LAZY, NEVER, NONE
 
 

@@ -8,13 +8,13 @@ queue of a switch, as congestion points have marked them, and notifies their sou
 
 from __future__ import annotations
 
-from orchestrator.engine.kernel_events import CP_PROBE, NP_ARRIVAL, NP_PROBE
 from orchestrator.engine.frames.descriptor_reset import clear_message, reset_descriptor
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_events import CP_PROBE, NP_ARRIVAL, NP_PROBE
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.control_frames import push_control, send_message_to_source
-from orchestrator.engine.node.lane_flow_control import lane_index
 from orchestrator.engine.node.descriptor_pool import give_back, take
+from orchestrator.engine.node.lane_flow_control import lane_index
 from orchestrator.engine.node.next_hop import output_port
 from orchestrator.engine.records import CNM, ECHO, NONE, PROBE, SWITCH
 
@@ -41,7 +41,9 @@ def send_probe(w, limiter_index, now):  # type: ignore[no-untyped-def]
         return
     frame = w.frames[index]
     length = w.types[PROBE].octets
-    reset_descriptor(frame, PROBE, length, flow.priority, limiter.flow, flow.source, flow.destination)
+    reset_descriptor(
+        frame, PROBE, length, flow.priority, limiter.flow, flow.source, flow.destination
+    )
     frame.sequence = limiter.probes_sent
     frame.created = now
     frame.feedback = w.frames[w.frames.size - 1].feedback
@@ -56,7 +58,9 @@ def receive_probe(w, port_index, index, now):  # type: ignore[no-untyped-def]
     queue = w.queues[w.lanes[lane_index(w, port_index, frame)].queue]
     if queue.congestion_point != NONE:
         spare = w.frames[w.frames.size - 1]
-        kernel_calls.call_frame_kernel(w, queue.congestion_point, CP_PROBE, queue, frame, now, spare)
+        kernel_calls.call_frame_kernel(
+            w, queue.congestion_point, CP_PROBE, queue, frame, now, spare
+        )
         encode_rate(frame)
 
 
@@ -67,7 +71,10 @@ def reply_to_probe(w, node_index, index, now):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     spare = w.frames[w.frames.size - 1]
     point = node.notification_point
-    if point == NONE or kernel_calls.call_frame_kernel(w, point, NP_PROBE, node, frame, now, spare) == 0:
+    if (
+        point == NONE
+        or kernel_calls.call_frame_kernel(w, point, NP_PROBE, node, frame, now, spare) == 0
+    ):
         node.feedback_ignored += 1
         give_back(w, index)
         return

@@ -10,6 +10,8 @@ and the first of them would be favoured.
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.descriptor_reset import clear_message
+from orchestrator.engine.jit import compiled, inlined, zero_words
 from orchestrator.engine.kernel_events import (
     RP_ACKED,
     RP_BOUND,
@@ -22,12 +24,10 @@ from orchestrator.engine.kernel_events import (
     RP_STARTED,
     RP_TIMER,
 )
-from orchestrator.engine.frames.descriptor_reset import clear_message
-from orchestrator.engine.jit import compiled, inlined, zero_words
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.transmitter import BIT_PS
 from orchestrator.engine.node.probe_handling import send_probe
 from orchestrator.engine.node.telemetry_stamping import expose_stamps
+from orchestrator.engine.node.transmitter import BIT_PS
 from orchestrator.engine.records import FRAMES, NEVER, NONE, PROBE, SOONEST
 
 
@@ -181,7 +181,10 @@ def on_frame_sent(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
     limiter.tokens -= frame.length * BIT_PS
     spare = w.frames[w.frames.size - 1]
     spare.feedback = 0  # all that a probe says; `clear_message` would cost time for every frame
-    if kernel_calls.call_frame_kernel(w, limiter.algorithm, RP_SENT, limiter, frame, now, spare) != 0:
+    if (
+        kernel_calls.call_frame_kernel(w, limiter.algorithm, RP_SENT, limiter, frame, now, spare)
+        != 0
+    ):
         send_probe(w, limiter_index, now)
     if limiter.backlog == 0 and w.flows[limiter.flow].on == 0:
         notify_reaction_point(w, limiter_index, RP_ENDED, now)
@@ -196,7 +199,12 @@ def on_congestion_message(w, limiter_index, frame, now):  # type: ignore[no-unty
     limiter.feedback_received += 1
     spare = w.frames[w.frames.size - 1]
     clear_message(spare, PROBE)
-    if kernel_calls.call_frame_kernel(w, limiter.algorithm, RP_FEEDBACK, limiter, frame, now, spare) != 0:
+    if (
+        kernel_calls.call_frame_kernel(
+            w, limiter.algorithm, RP_FEEDBACK, limiter, frame, now, spare
+        )
+        != 0
+    ):
         send_probe(w, limiter_index, now)
     release_if_inactive(w, limiter)
 
@@ -249,7 +257,10 @@ def on_acknowledgement(w, flow_index, index, acked, marked, now):  # type: ignor
     expose_stamps(w, limiter, index)
     spare = w.frames[w.frames.size - 1]
     clear_message(spare, PROBE)
-    if kernel_calls.call_frame_kernel(w, limiter.algorithm, RP_ACKED, limiter, frame, now, spare) != 0:
+    if (
+        kernel_calls.call_frame_kernel(w, limiter.algorithm, RP_ACKED, limiter, frame, now, spare)
+        != 0
+    ):
         send_probe(w, flow.limiter, now)
     limiter.stamps = 0
     release_if_inactive(w, limiter)
@@ -270,7 +281,10 @@ def on_loss(w, flow_index, losses, frame, now):  # type: ignore[no-untyped-def]
     limiter.flight_before = flow.flight_before
     spare = w.frames[w.frames.size - 1]
     clear_message(spare, PROBE)
-    if kernel_calls.call_frame_kernel(w, limiter.algorithm, RP_LOST, limiter, frame, now, spare) != 0:
+    if (
+        kernel_calls.call_frame_kernel(w, limiter.algorithm, RP_LOST, limiter, frame, now, spare)
+        != 0
+    ):
         send_probe(w, flow.limiter, now)
     release_if_inactive(w, limiter)
 

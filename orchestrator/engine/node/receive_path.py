@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.frame_type import CONTROL
+from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_events import (
     RECEIVER_ARRIVED,
     RECEIVER_FLOW_BEGINS,
     TRANSPORT_ARRIVED,
     TRANSPORT_TRIMMED,
 )
-from orchestrator.engine.frames.frame_type import CONTROL
-from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.early_delivery import count_frame
-from orchestrator.engine.node.buffer import enter_buffer, LANE
+from orchestrator.engine.node.buffer import LANE, enter_buffer
 from orchestrator.engine.node.control_frames import push_control
-from orchestrator.engine.node.multicast_replication import copy_of, deliver_copy
+from orchestrator.engine.node.credit_receiver import notify_receiver
 from orchestrator.engine.node.crossbar import admit, end_transfers
-from orchestrator.engine.node.host_interface import deliver_to_program
-from orchestrator.engine.node.lane_flow_control import (
-    apply_grant,
-    apply_pause,
-    apply_pfc,
-    lane_index,
-)
-from orchestrator.engine.node.lazy_egress import forward_lazily_until, sync_egress
-from orchestrator.engine.node.lazy_nic import on_cnm_synced, reschedule_port, sync_port
-from orchestrator.engine.node.latency_histogram import count_latency
-from orchestrator.engine.node.message_progress import count_arrival
-from orchestrator.engine.node.nic_transmit import schedule_flow
-from orchestrator.engine.node.resequencer import resequence
+from orchestrator.engine.node.crossbar_transfer import schedule_input
+from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.early_delivery import count_frame
 from orchestrator.engine.node.egress_enqueue import (
     call_observers,
     drop_or_trim,
@@ -35,15 +24,26 @@ from orchestrator.engine.node.egress_enqueue import (
     enqueue_outlined,
     leave_lane,
 )
-from orchestrator.engine.node.descriptor_pool import give_back
-from orchestrator.engine.node.port_scheduler import serve
-from orchestrator.engine.node.probe_handling import reply_to_probe as answer_probe
-from orchestrator.engine.node.probe_handling import call_notification_point, receive_probe
-from orchestrator.engine.node.credit_receiver import notify_receiver
-from orchestrator.engine.node.crossbar_transfer import schedule_input
-from orchestrator.engine.node.transport_calls import apply_ack, apply_credit, on_segment_arrived
-from orchestrator.engine.node.pause_watchdog import notify_watchdogs
+from orchestrator.engine.node.host_interface import deliver_to_program
+from orchestrator.engine.node.lane_flow_control import (
+    apply_grant,
+    apply_pause,
+    apply_pfc,
+    lane_index,
+)
+from orchestrator.engine.node.latency_histogram import count_latency
+from orchestrator.engine.node.lazy_egress import forward_lazily_until, sync_egress
+from orchestrator.engine.node.lazy_nic import on_cnm_synced, reschedule_port, sync_port
+from orchestrator.engine.node.message_progress import count_arrival
+from orchestrator.engine.node.multicast_replication import copy_of, deliver_copy
 from orchestrator.engine.node.next_hop import output_port
+from orchestrator.engine.node.nic_transmit import schedule_flow
+from orchestrator.engine.node.pause_watchdog import notify_watchdogs
+from orchestrator.engine.node.port_scheduler import serve
+from orchestrator.engine.node.probe_handling import call_notification_point, receive_probe
+from orchestrator.engine.node.probe_handling import reply_to_probe as answer_probe
+from orchestrator.engine.node.resequencer import resequence
+from orchestrator.engine.node.transport_calls import apply_ack, apply_credit, on_segment_arrived
 from orchestrator.engine.records import (
     ACK,
     CREDIT,
@@ -352,7 +352,9 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
         forward(w, node_index, index, now)
     elif frame.kind == DATA or not receive_other(w, node_index, index, now):
         if w.nodes[node_index].notification_point != NONE:
-            call_notification_point(w, w.nodes[node_index].notification_point, port_index, index, now)
+            call_notification_point(
+                w, w.nodes[node_index].notification_point, port_index, index, now
+            )
         if w.nodes[node_index].receiver != NONE and frame.flow != NONE:
             notify_receiver(w, node_index, RECEIVER_ARRIVED, index, now)
         deliver(w, index, now)

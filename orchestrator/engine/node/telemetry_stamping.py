@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.telemetry_header import (
     EVERY,
+    ROOM,
+    STAMPED,
     get_stamps,
     put_stamps,
-    ROOM,
     room_octets,
-    STAMPED,
     write_extreme_stamp,
     write_stamp,
 )

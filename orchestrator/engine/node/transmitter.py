@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.kernel_events import DELAY_LINE_DELAY
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_events import DELAY_LINE_DELAY
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.early_delivery import count_at_send
 from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.early_delivery import count_at_send
 from orchestrator.engine.node.event_queue import LINES, wake_at
 from orchestrator.engine.records import NONE
 
@@ -118,7 +118,9 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
         return
     delay = port.delay
     if port.delay_line != NONE:
-        delay = kernel_calls.call_frame_kernel(w, port.delay_line, DELAY_LINE_DELAY, port, frame, now, frame)
+        delay = kernel_calls.call_frame_kernel(
+            w, port.delay_line, DELAY_LINE_DELAY, port, frame, now, frame
+        )
         if delay < 0:
             port.frames_lost += 1
             give_back(w, index)

@@ -13,23 +13,22 @@ whether the next segment may be made (`flow.held`).
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.descriptor_reset import clear_message, reset_descriptor
+from orchestrator.engine.frames.telemetry_header import headers_of, room_octets
+from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_events import (
     TRANSPORT_ACKNOWLEDGED,
     TRANSPORT_ARRIVED,
     TRANSPORT_CREDITED,
     TRANSPORT_SEND,
 )
-from orchestrator.engine.frames.descriptor_reset import clear_message, reset_descriptor
-from orchestrator.engine.frames.telemetry_header import headers_of, room_octets
-from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.control_frames import make_canonical
-from orchestrator.engine.node.control_frames import push_control
-from orchestrator.engine.node.rate_limiter import on_acknowledgement, on_loss
-from orchestrator.engine.node.message_progress import count_in_order, find_message
+from orchestrator.engine.node.control_frames import make_canonical, push_control
 from orchestrator.engine.node.descriptor_pool import give_back, take
-from orchestrator.engine.node.telemetry_stamping import copy_stamps, reserve_stamps
+from orchestrator.engine.node.message_progress import count_in_order, find_message
+from orchestrator.engine.node.rate_limiter import on_acknowledgement, on_loss
 from orchestrator.engine.node.send_window import window_opens_at
+from orchestrator.engine.node.telemetry_stamping import copy_stamps, reserve_stamps
 from orchestrator.engine.records import (
     ACK,
     DATA,
@@ -64,7 +63,9 @@ def request_credit(w, flow_index, wanted, unsolicited, feedback, now):  # type: 
         return
     frame = w.frames[index]
     octets = w.types[REQUEST].octets
-    reset_descriptor(frame, REQUEST, octets, flow.priority, flow_index, flow.source, flow.destination)
+    reset_descriptor(
+        frame, REQUEST, octets, flow.priority, flow_index, flow.source, flow.destination
+    )
     frame.sequence = wanted
     frame.created = now
     frame.offset = unsolicited
@@ -111,7 +112,9 @@ def ask_transport_segment(w, flow_index, now):  # type: ignore[no-untyped-def]
     losses = flow.losses
     flow.flight_before = flow.flight
     flow.lost_made = flow.made  # unless the transport knows better
-    wanted = kernel_calls.call_time_kernel(w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare)
+    wanted = kernel_calls.call_time_kernel(
+        w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare
+    )
     sequence, offset, mark = spare.sequence, spare.offset, spare.mark
     if flow.losses != losses:
         on_loss(w, flow_index, losses, spare, now)
@@ -210,7 +213,12 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
     spare = w.frames[w.frames.size - 1]
     clear_request(spare)
     spare.kind = ACK
-    if kernel_calls.call_frame_kernel(w, flow.transport, TRANSPORT_ARRIVED, flow, spare, now, spare) != 0:
+    if (
+        kernel_calls.call_frame_kernel(
+            w, flow.transport, TRANSPORT_ARRIVED, flow, spare, now, spare
+        )
+        != 0
+    ):
         send_ack(w, flow_index, NONE, now)
     flow.ack_timer = max(flow.ack_timer, now + SOONEST)
 
@@ -229,7 +237,9 @@ def apply_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     submit_messages(w, flow, now)
     clear_request(spare)
     w.frames[index].kind = ACK  # to kernels each form of it is one
-    kernel_calls.call_frame_kernel(w, flow.transport, TRANSPORT_ACKNOWLEDGED, flow, w.frames[index], now, spare)
+    kernel_calls.call_frame_kernel(
+        w, flow.transport, TRANSPORT_ACKNOWLEDGED, flow, w.frames[index], now, spare
+    )
     if flow.controlled != 0:
         flow.flight = max(flow.flight - (flow.acked - acked), 0)
         on_acknowledgement(w, flow_index, index, acked, marked, now)
@@ -248,7 +258,9 @@ def apply_credit(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     spare = w.frames[w.frames.size - 1]
     submit_messages(w, flow, now)
     clear_request(spare)
-    kernel_calls.call_frame_kernel(w, flow.transport, TRANSPORT_CREDITED, flow, w.frames[index], now, spare)
+    kernel_calls.call_frame_kernel(
+        w, flow.transport, TRANSPORT_CREDITED, flow, w.frames[index], now, spare
+    )
     expect_message(w, flow)
     if flow.on == 0:
         flow.next_frame = NEVER

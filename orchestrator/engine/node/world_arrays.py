@@ -20,7 +20,8 @@ class World:
     The record arrays from `clock` to `commands` are views of `memory` (see
     `orchestrator.engine.records`). `tree` is the tournament of wake times
     (`engine.node.wake`); `actors` has a row (what, index) per actor. Compiled functions get
-    a world by reference (`orchestrator.engine.node.world_numba_type`): the arrays must stay as they are.
+    a world by reference (`orchestrator.engine.node.world_numba_type`): the arrays must stay as they
+    are.
     """
 
     compiled_as: ClassVar[str] = "orchestrator.engine.node.world_numba_type:WORLD"

@@ -30,8 +30,8 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
-from orchestrator.engine.node.world_arrays import COLUMNS, FIELDS
 from orchestrator.engine.llvm_attributes import attach_field_metadata
+from orchestrator.engine.node.world_arrays import COLUMNS, FIELDS
 
 WORD = ir.IntType(64)
 TABLE_COLUMNS = 4
@@ -160,7 +160,9 @@ def _size(context: Any, builder: Any, kind: Rows, row: Any) -> Any:
     return size
 
 
-def _element_address(context: Any, builder: Any, kind: Rows, row: Any, index: Any, value: Any) -> Any:
+def _element_address(
+    context: Any, builder: Any, kind: Rows, row: Any, index: Any, value: Any
+) -> Any:
     """Address of the element that an index selects, or of the first of several."""
     each = cgutils.unpack_tuple(builder, value) if isinstance(index, types.BaseTuple) else [value]
     whole = None

@@ -10,17 +10,17 @@ import numpy as np
 
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.parallel_simulation import (
-    Boxes,
     ENDED,
     FULL,
     MORE,
+    Boxes,
     new_boxes,
     simulate_windows,
 )
 from orchestrator.engine.records import ELSEWHERE
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
-from orchestrator.targets.parallel.partitioning import cuts, Cuts
+from orchestrator.targets.parallel.partitioning import Cuts, cuts
 
 WINDOWS_PER_REPORT = 4096
 """Windows between two reports of progress and Ctrl-C."""
@@ -54,7 +54,9 @@ class ParallelRun:
     def run(self, report: Callable[[int], None]) -> None:
         """Simulate all of it; the first part in this thread, which reports (ps reached)."""
         others = [
-            threading.Thread(target=self._run_windows, args=(n, None), name=f"part-{n}", daemon=True)
+            threading.Thread(
+                target=self._run_windows, args=(n, None), name=f"part-{n}", daemon=True
+            )
             for n in range(1, len(self.nodes))
         ]
         for thread in others:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+
 import numpy as np
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order
-from orchestrator.plan import ResolvedPlan, Switch
-from orchestrator.targets.software.thread_assignment import evenly, hops_of_flows, work_of
-from dataclasses import dataclass
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
 from orchestrator.assembly.row_index import Indices
 from orchestrator.engine.frames.frame_layout import MINIMUM
 from orchestrator.engine.node.transmitter import wire_time
-from orchestrator.plan import Direction, ResolvedPlan, Sink
+from orchestrator.plan import Direction, ResolvedPlan, Sink, Switch
 from orchestrator.plan.time_varying import OverTime
+from orchestrator.targets.software.thread_assignment import evenly, hops_of_flows, work_of
+
 
 @dataclass(frozen=True)
 class Cuts:

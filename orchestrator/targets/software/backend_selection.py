@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import BadInput, Refused
-from orchestrator.live.datapath_options import AUTO, DATAPATHS, PACKET, STAMPED, XDP
-from orchestrator.live.datapath_options import STAMPS
+from orchestrator.live.datapath_options import AUTO, DATAPATHS, PACKET, STAMPED, STAMPS, XDP
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external_nodes import externals
 from orchestrator.plan.frame_lengths import longest_frames
-from orchestrator.targets.software.packet_backends import Backend, PACKETS, StampedPackets
 from orchestrator.targets.software.kernel_refusals import WHO
+from orchestrator.targets.software.packet_backends import PACKETS, Backend, StampedPackets
 from orchestrator.targets.software.timestamp_sources import BOTH
 from orchestrator.targets.software.xdp import privileged_setup, xdp_probe
-from orchestrator.targets.software.xdp.xdp_backend import LONGEST, stride_for, Xdp
+from orchestrator.targets.software.xdp.xdp_backend import LONGEST, Xdp, stride_for
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,9 @@ def choose_backend(
         yield BackendChoice(PACKET, {"asked": AUTO, "why": none.lack})
         return
     try:
-        made = privileged_setup.make(2 * sum(way.sender.forward for way in resolved.plan.directions()))
+        made = privileged_setup.make(
+            2 * sum(way.sender.forward for way in resolved.plan.directions())
+        )
     except OSError as error:
         raise xdp_probe.refused(error) from error
     stride = stride_for(max(longest_frames(resolved).values(), default=0))

@@ -14,9 +14,9 @@ from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
 from orchestrator.profile.profile_model import Profile
 from orchestrator.run.run_fidelity import HELD, LATE_P99
+from orchestrator.targets.software.pace_step import SLOWEST
 from orchestrator.targets.software.thread_load import Load, load_of
 from orchestrator.targets.software.timing_demand import demand_of
-from orchestrator.targets.software.pace_step import SLOWEST
 
 FULL = 0.8
 """Of a core: what a pace is advised for. Beyond it frames are late before the clock is held."""

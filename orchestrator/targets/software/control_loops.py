@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.plan import Nic, Plan, Port, ResolvedPlan, Switch
 from orchestrator.plan.entity_names import is_ours
-from orchestrator.plan.time_varying import shortest_trips
 from orchestrator.plan.shortest_paths import path
+from orchestrator.plan.time_varying import shortest_trips
 from orchestrator.run.stall_impact import ControlLoop
 from orchestrator.targets.software.drain_times import Drains
 

@@ -16,18 +16,18 @@ import numpy as np
 
 from orchestrator.errors import BadInput
 from orchestrator.live.captured_frames import captured_near
+from orchestrator.live.command_slots import CommandSlots
 from orchestrator.live.live_changes import (
     ChangeRefused,
     ChangeTooLate,
     LiveChanges,
+    Step,
     refusal_text,
     run_to_end,
-    Step,
 )
-from orchestrator.live.command_slots import CommandSlots
 from orchestrator.plan import ResolvedPlan
-from orchestrator.targets.software.worker_stages import CHANGE, HALT
 from orchestrator.targets.software.datapath_thread import Thread
+from orchestrator.targets.software.worker_stages import CHANGE, HALT
 
 WATCH, MAKE, FRAMES, OVER = "watch", "make", "frames", "over"
 """Orders beside those of stages: hand out samples; make a change as soon as can be (its number,
@@ -111,7 +111,9 @@ class ControlThread:
         elif kind == CHANGE:
             name, number, step, at = what
             if at is None:
-                self._report_change(number, lambda: {"at_ps": run_to_end(self.changes.soonest(step))})
+                self._report_change(
+                    number, lambda: {"at_ps": run_to_end(self.changes.soonest(step))}
+                )
             else:
                 self._report_change(number, lambda: self._made_at(name, step, at))
 

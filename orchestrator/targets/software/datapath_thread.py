@@ -14,9 +14,9 @@ from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software import realtime_scheduling
-from orchestrator.targets.software.packet_backends import Backend, PACKETS
 from orchestrator.targets.software.network_namespaces import Machines
-from orchestrator.targets.software.thread_io import build, Rig, Shared, wires_of
+from orchestrator.targets.software.packet_backends import PACKETS, Backend
+from orchestrator.targets.software.thread_io import Rig, Shared, build, wires_of
 
 UNSCHEDULED_NS = 10**12
 """How far ahead time 0 of a run is kept until every thread has entered its loop."""
@@ -65,7 +65,9 @@ class Thread(threading.Thread):
         self.rig: Rig = build(
             *(self.assembly, machines, local, joined, number, shared, self.hosts), backend=backend
         )
-        realtime_scheduling.prefault(*(getattr(world, field.name) for field in dataclasses.fields(world)))
+        realtime_scheduling.prefault(
+            *(getattr(world, field.name) for field in dataclasses.fields(world))
+        )
         realtime_scheduling.prefault(self.rig.stalls)
 
     def run(self) -> None:

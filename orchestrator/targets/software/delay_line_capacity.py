@@ -7,8 +7,8 @@ What a delay line of a plugin adds counts where it says how much (`Params.most_a
 
 from __future__ import annotations
 
-from orchestrator.assembly.world_builder import slot_octets
 from orchestrator.assembly.descriptor_bound import descriptors
+from orchestrator.assembly.world_builder import slot_octets
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
 from orchestrator.errors import BadInput, Problem

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from orchestrator.engine.node.transmitter import BIT_PS
 from orchestrator.plan import Nic, Port, ResolvedPlan
+from orchestrator.plan.algorithm_params import Params
 from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.time_varying import OverTime
-from orchestrator.plan.algorithm_params import Params
 
 Served = Iterable[tuple[int, int]]
 """Rates (bit/s), each with the octets that there is room for."""

@@ -14,9 +14,9 @@ from orchestrator.plan.units import format_duration, format_size
 from orchestrator.profile.profile_model import Profile
 from orchestrator.registry import Registry
 from orchestrator.targets.software.capacity_advice import nearest
+from orchestrator.targets.software.thread_io import LEAST_HORIZON_PS
 from orchestrator.targets.software.thread_load import load_of
 from orchestrator.targets.software.timing_demand import demand_of
-from orchestrator.targets.software.thread_io import LEAST_HORIZON_PS
 
 PLUGIN, ORDINARY = "as-machine", "fixed-delay"
 

@@ -24,7 +24,9 @@ def lateness_table(threads: Sequence[Thread]) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if any(thread.rig.arrivals[arrival_times.REQUESTED] for thread in threads):
         said["waited_s"] = _shares([thread.rig.waits for thread in threads])
-        said["without_time"] = sum(int(thread.rig.arrivals[arrival_times.WITHOUT]) for thread in threads)
+        said["without_time"] = sum(
+            int(thread.rig.arrivals[arrival_times.WITHOUT]) for thread in threads
+        )
     words = np.sum([thread.rig.departures for thread in threads], axis=0)
     if words[departure_times.REQUESTED]:
         said["left"] = {
@@ -34,7 +36,9 @@ def lateness_table(threads: Sequence[Thread]) -> dict[str, Any]:
             "of_no_frame": int(words[departure_times.UNMATCHED]),
             "echoes_moved": int(words[departure_times.MOVED]),
         }
-    if leads := [int(lead) for thread in threads if (lead := thread.rig.launches[launch_time.LEAD])]:
+    if leads := [
+        int(lead) for thread in threads if (lead := thread.rig.launches[launch_time.LEAD])
+    ]:
         said["launched"] = {
             "lead_s": leads[0] / 1e12,
             "behind": sum(int(thread.rig.launches[launch_time.BEHIND]) for thread in threads),

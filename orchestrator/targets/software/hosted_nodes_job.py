@@ -17,34 +17,36 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.assembly.recording_builder import merged_shares, Share
+from orchestrator.assembly.recording_builder import Share, merged_shares
+from orchestrator.engine.datapath.emulation_clock import HOLDS, LONGEST
 from orchestrator.engine.datapath.mmsg_batch import UNSENT
 from orchestrator.engine.datapath.realtime_loop import drive
-from orchestrator.engine.datapath.emulation_clock import HOLDS, LONGEST
 from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
-from orchestrator.live.live_changes import RUN_ENDING
 from orchestrator.live.command_slots import slot_times
 from orchestrator.live.datapath_options import NIC_STAMPS
+from orchestrator.live.live_changes import RUN_ENDING
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.algorithm_params import without_files
 from orchestrator.registry import Registry
 from orchestrator.run import disk_space
 from orchestrator.run.engine_compile import compile_lock
 from orchestrator.targets.software import frame_lateness, realtime_scheduling, stall_log
-from orchestrator.targets.software.control_thread import ControlThread
-from orchestrator.targets.software.packet_backends import Backend, PACKETS, StampedPackets
-from orchestrator.targets.software.link_end_counters import ends_of
-from orchestrator.targets.software.timing_demand import demand_of
-from orchestrator.targets.software.dut.dut_fidelity import foreign
 from orchestrator.targets.software.borrowed_nics import add_borrowed_nics, outside_of
+from orchestrator.targets.software.concurrent_runs import other_runs
+from orchestrator.targets.software.control_thread import ControlThread
+from orchestrator.targets.software.datapath_thread import Thread
+from orchestrator.targets.software.dut.dut_fidelity import foreign
+from orchestrator.targets.software.link_end_counters import ends_of
 from orchestrator.targets.software.mtu_check import narrow
 from orchestrator.targets.software.network_namespaces import Machines
-from orchestrator.targets.software.concurrent_runs import other_runs
+from orchestrator.targets.software.packet_backends import PACKETS, Backend, StampedPackets
 from orchestrator.targets.software.phc_tracker import NicClocks
-from orchestrator.targets.software.thread_io import FREE_RUNNING_PS, horizon_of, Shared
-from orchestrator.targets.software.thread_assignment import shares
 from orchestrator.targets.software.raw_sockets import take_statistics
+from orchestrator.targets.software.thread_assignment import shares
+from orchestrator.targets.software.thread_io import FREE_RUNNING_PS, Shared, horizon_of
+from orchestrator.targets.software.timestamp_sources import TimestampSources
+from orchestrator.targets.software.timing_demand import demand_of
 from orchestrator.targets.software.worker_stages import (
     BUILDING,
     CHANGE,
@@ -55,8 +57,6 @@ from orchestrator.targets.software.worker_stages import (
     READY,
     RUNNING,
 )
-from orchestrator.targets.software.datapath_thread import Thread
-from orchestrator.targets.software.timestamp_sources import TimestampSources
 
 PACE_WORDS = 2
 """Words per thread in the memory that paced threads share: held, progress."""
@@ -98,7 +98,9 @@ class Spec:
             return PACKETS
         outside = frozenset(f"{node}/nics" for node in self.ports)
         hardware = outside if self.stamps == NIC_STAMPS else frozenset()
-        return StampedPackets(TimestampSources(True, hardware, outside if self.launch else frozenset()))
+        return StampedPackets(
+            TimestampSources(True, hardware, outside if self.launch else frozenset())
+        )
 
 
 def host(control: Any, record: dict[str, Any]) -> None:
@@ -155,7 +157,10 @@ def host(control: Any, record: dict[str, Any]) -> None:
     control.report((ENDED, {}))
     met += [one for one in other_runs() if one not in met]
     wait_to_collect(control)
-    record = {"offloads": {n: m.offloads for n, m in machines.machines.items()}, "prepared": prepared}
+    record = {
+        "offloads": {n: m.offloads for n, m in machines.machines.items()},
+        "prepared": prepared,
+    }
     record["neighbours"] = [one.as_table() for one in met]
     record["narrow"] = narrow(resolved, machines, local)
     if backend.times is not None:

@@ -17,8 +17,8 @@ from orchestrator.engine.datapath.link_counters import (
 )
 from orchestrator.plan import Plan
 from orchestrator.run.link_conservation import LinkCounts
-from orchestrator.targets.software.network_namespaces import Machines
 from orchestrator.targets.software.datapath_thread import Thread
+from orchestrator.targets.software.network_namespaces import Machines
 
 DEPARTED, LEFT, DROPPED, CAME = range(WORDS, WORDS + 4)
 END_WORDS = WORDS + 4

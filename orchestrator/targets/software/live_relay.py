@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.timeline_commands import marks
-from orchestrator.live.live_changes import with_step
 from orchestrator.live.feed_messages import Machine
-from orchestrator.live.sample_rows import AccumulatedRows
+from orchestrator.live.live_changes import with_step
 from orchestrator.live.live_session import FramesRequest, Order, Session
+from orchestrator.live.sample_rows import AccumulatedRows
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.targets.software.control_thread import FRAMES, MAKE, ROWS, SEEN, WATCH

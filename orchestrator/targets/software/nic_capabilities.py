@@ -85,7 +85,9 @@ def describe_nic(nic: Abilities) -> OptionalFeature:
     hardware = not any(what in not_there for what in TIMES)
     accepted = "software, hardware, auto" if hardware else "software, auto"
     remedy = f"Nothing that runs needs it. stamps in a testbed's inventory: {accepted}."
-    return OptionalFeature(who, "", Refused(who, f"{has}no {not_there.replace(', ', ', no ')}", remedy))
+    return OptionalFeature(
+        who, "", Refused(who, f"{has}no {not_there.replace(', ', ', no ')}", remedy)
+    )
 
 
 def list_nics() -> list[Abilities]:
@@ -112,7 +114,9 @@ def _stamping(nic: str) -> int:
 
 def _driver(nic: str) -> str | None:
     with suppress(OSError):
-        return _ethtool_answer(nic, DRIVER_INFO, 192)[4:36].split(b"\0")[0].decode("ascii", "replace")
+        return (
+            _ethtool_answer(nic, DRIVER_INFO, 192)[4:36].split(b"\0")[0].decode("ascii", "replace")
+        )
     return None
 
 

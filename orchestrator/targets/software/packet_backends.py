@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.engine.datapath import port_backend
 from orchestrator.engine.datapath.mmsg_batch import Batch
-from orchestrator.engine.datapath.xdp_socket_io import no_rings, Rings
+from orchestrator.engine.datapath.xdp_socket_io import Rings, no_rings
 from orchestrator.targets.software.network_namespaces import Machines
 from orchestrator.targets.software.raw_sockets import ask_for_launches, ask_for_times
 from orchestrator.targets.software.timestamp_sources import ARRIVALS, TimestampSources

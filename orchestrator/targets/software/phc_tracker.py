@@ -12,8 +12,8 @@ from typing import Any
 from orchestrator.engine.datapath.phc_mapping import write_clock_mapping
 from orchestrator.errors import RunFailed
 from orchestrator.targets.software import ptp_clock
-from orchestrator.targets.software.ptp_clock import ClockLine
 from orchestrator.targets.software.datapath_thread import Thread
+from orchestrator.targets.software.ptp_clock import ClockLine
 
 EVERY_S = 1.0
 SOON_S = 0.1

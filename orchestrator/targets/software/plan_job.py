@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from orchestrator.assembly import record
+from orchestrator.engine.datapath.emulation_clock import HOLDS, LONGEST, REAL_TIME
 from orchestrator.engine.datapath.mmsg_batch import UNSENT
 from orchestrator.engine.datapath.realtime_loop import drive
-from orchestrator.engine.datapath.emulation_clock import HOLDS, LONGEST, REAL_TIME
 from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
 from orchestrator.live.command_slots import slot_times
@@ -21,29 +21,29 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.entity_names import is_ours
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run.run_fidelity import advised_pace, Demand, judge, Measured
 from orchestrator.run.program_fidelity import with_program_fidelity
+from orchestrator.run.run_fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.targets.software import frame_lateness, realtime_scheduling, stall_log
-from orchestrator.targets.software.control_thread import CHANGED, ControlThread
-from orchestrator.targets.software.packet_backends import Backend
-from orchestrator.targets.software.link_end_counters import crossings_of, ends_of, given_up
-from orchestrator.targets.software.backend_selection import BackendChoice, ORDINARY
-from orchestrator.targets.software.timing_demand import achieved_rates, demand_of
-from orchestrator.targets.software.dut.dut_fidelity import foreign
+from orchestrator.targets.software.backend_selection import ORDINARY, BackendChoice
 from orchestrator.targets.software.borrowed_nics import (
-    add_borrowed_nics,
     BorrowedMachine,
     Handed,
+    add_borrowed_nics,
     outside_of,
 )
+from orchestrator.targets.software.control_thread import CHANGED, ControlThread
+from orchestrator.targets.software.datapath_thread import Thread, start
+from orchestrator.targets.software.dut.dut_fidelity import foreign
+from orchestrator.targets.software.link_end_counters import crossings_of, ends_of, given_up
 from orchestrator.targets.software.mtu_check import narrow, with_narrow
 from orchestrator.targets.software.network_namespaces import Machines, port_of
 from orchestrator.targets.software.pace_step import SLOWEST
+from orchestrator.targets.software.packet_backends import Backend
 from orchestrator.targets.software.program_runner import Hosts, Programs, rdma_of
-from orchestrator.targets.software.thread_io import Shared
 from orchestrator.targets.software.thread_assignment import shares_of_run
-from orchestrator.targets.software.datapath_thread import start, Thread
+from orchestrator.targets.software.thread_io import Shared
 from orchestrator.targets.software.timestamp_selection import resolve_timestamps
+from orchestrator.targets.software.timing_demand import achieved_rates, demand_of
 
 LEAD_NS = 100_000_000
 """Between the instant at which every thread is in its loop and time 0: the supervisor of programs
@@ -203,7 +203,9 @@ def _recording(
     lost["unsent"] = sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads)
     lost["no descriptor"] = sum(int(world.clock[0].no_descriptor) for world in worlds)
     lost["not understood"] = sum(foreign(thread) for thread in threads)
-    lent_ones = [name for name, one in machines.machines.items() if isinstance(one, BorrowedMachine)]
+    lent_ones = [
+        name for name, one in machines.machines.items() if isinstance(one, BorrowedMachine)
+    ]
     lost["sockets"] += sum(machines.socket_counters(name)["dropped"] for name in lent_ones)
     ran = int(worlds[0].row_times[worlds[0].clock[0].row - 1])  # less where it was stopped
     seconds = ran / 1e12

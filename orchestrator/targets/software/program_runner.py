@@ -17,7 +17,7 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import ProgramRun
 from orchestrator.targets.software import soft_roce
 from orchestrator.targets.software.isolation import Denied
-from orchestrator.targets.software.network_namespaces import host_of, Machines
+from orchestrator.targets.software.network_namespaces import Machines, host_of
 
 TAG_AND_ETHERNET = 18
 ENDING_S = 5.0

@@ -1,6 +1,7 @@
 """Supervisor process of a run's programs: starts them, and its end ends them.
 
-Run as `python -m orchestrator.targets.software.program_supervisor` in a pipe. It reads one JSON list of
+Run as `python -m orchestrator.targets.software.program_supervisor` in a pipe. It reads one JSON
+list of
 programs, then has a process of its own be the first of a new process namespace: when that one
 ends, however it ends, the kernel ends every program below it, also what they have started. It
 writes a JSON line when a program starts and when it ends. When its input is closed it tells the

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 # Mapping of a NIC's clock to the system's: offset and slope, and error bounds of both.
 #
-# A reading of both takes time: the system's clock is read before the NIC's and after it, so the NIC's
+# A reading of both takes time: the system's clock is read before the NIC's and after it, so the
+# NIC's
 # belongs somewhere in between, and half of what is between is the error. Two readings give a slope,
 # whose error is that of both over the time between them. A clock that is set jumps: what is
 # further from the line than errors and WANDER allow begins a new one.

@@ -14,8 +14,8 @@ from orchestrator.errors import BadInput, Refused
 from orchestrator.plan.external_nodes import externals
 from orchestrator.progress import Progress, moment
 from orchestrator.target import Interfaces, OptionalFeature, Target
-from orchestrator.targets.software.pace_step import FASTEST, SLOWEST, STEP
 from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.targets.software.pace_step import FASTEST, SLOWEST, STEP
 
 if TYPE_CHECKING:
     from orchestrator.live.live_session import Session
@@ -80,17 +80,17 @@ class Software(Target):
         from orchestrator.run.engine_compile import TYPICAL
         from orchestrator.targets.software import plan_job, soft_roce
         from orchestrator.targets.software.backend_selection import choose_backend
-        from orchestrator.targets.software.dut.dut_setup import connected_duts
-        from orchestrator.targets.software.dut.dut_fidelity import with_devices
-        from orchestrator.targets.software.worker_process import Worker
-        from orchestrator.targets.software.delay_line_capacity import check_lines
         from orchestrator.targets.software.concurrent_runs import (
             concurrent_runs,
             with_concurrent_runs,
         )
-        from orchestrator.targets.software.program_runner import rdma_of
+        from orchestrator.targets.software.delay_line_capacity import check_lines
+        from orchestrator.targets.software.dut.dut_fidelity import with_devices
+        from orchestrator.targets.software.dut.dut_setup import connected_duts
         from orchestrator.targets.software.live_relay import LiveRelay
+        from orchestrator.targets.software.program_runner import rdma_of
         from orchestrator.targets.software.thread_assignment import shares_of_run
+        from orchestrator.targets.software.worker_process import Worker
 
         _find_programs(resolved)
         rdma = rdma_of(resolved)

@@ -28,8 +28,8 @@ def stall_fidelity(threads: Sequence[Thread], resolved: ResolvedPlan) -> dict[st
 
 
 def rows_of(thread: Thread) -> np.ndarray:
-    """A thread's long turns, int64[n, COLUMNS] (`orchestrator.engine.datapath.stall_detection`), by the
-    machine's time since the run's time 0, at the rate of the clock that the run goes by. None
+    """A thread's long turns, int64[n, COLUMNS] (`orchestrator.engine.datapath.stall_detection`), by
+    the machine's time since the run's time 0, at the rate of the clock that the run goes by. None
     begins before it in the run's time: what lies there is none of the run."""
     words, rig = thread.rig.stalled, thread.rig
     rows = rig.stalls[: min(int(words[at.COUNT]), len(rig.stalls))].copy()

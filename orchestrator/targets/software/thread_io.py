@@ -17,17 +17,17 @@ from orchestrator.engine.datapath import (
     phc_mapping,
     stall_detection,
 )
-from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, sender
-from orchestrator.engine.datapath.error_queue import error_messages, Errors
-from orchestrator.engine.datapath.host_port_io import HOST_BATCH
 from orchestrator.engine.datapath.emulation_clock import NS_PER_US, REAL_TIME
-from orchestrator.engine.datapath.packet_socket_io import poll_words
+from orchestrator.engine.datapath.error_queue import Errors, error_messages
+from orchestrator.engine.datapath.host_port_io import HOST_BATCH
 from orchestrator.engine.datapath.link_counters import WORDS
+from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, sender
+from orchestrator.engine.datapath.packet_socket_io import poll_words
 from orchestrator.engine.datapath.xdp_socket_io import Rings
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.engine.records import NEVER, NONE, PROGRAMS
-from orchestrator.targets.software.packet_backends import Backend, PACKETS
 from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines, port_of
+from orchestrator.targets.software.packet_backends import PACKETS, Backend
 
 RECEIVE_BATCH = 32
 FREE_RUNNING_PS = 10**18
@@ -190,7 +190,13 @@ def build(
         waits=new_histogram(),
         clocks=clocks,
         departures=leave,
-        left=np.full((departure_times.ROWS if leave[departure_times.REQUESTED] else 1, departure_times.COLUMNS), NONE),
+        left=np.full(
+            (
+                departure_times.ROWS if leave[departure_times.REQUESTED] else 1,
+                departure_times.COLUMNS,
+            ),
+            NONE,
+        ),
         late=new_histogram(),
         errors=error_messages(RECEIVE_BATCH),
         launches=launch,

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from orchestrator.plan import Nic, Plan, Port, ResolvedPlan, Switch
-from orchestrator.plan.entity_names import is_ours
-from orchestrator.plan.time_varying import shortest_trips
 from orchestrator.plan.algorithm_params import Params
+from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.shortest_paths import path
+from orchestrator.plan.time_varying import shortest_trips
 from orchestrator.recording import Recording
 from orchestrator.run.run_fidelity import Demand, Rate
 from orchestrator.targets.software.drain_times import Drains

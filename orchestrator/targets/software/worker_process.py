@@ -13,8 +13,8 @@ from typing import Any
 from orchestrator import python_command
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.targets.software import worker_main
-from orchestrator.targets.software.kernel_refusals import refusal
 from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.kernel_refusals import refusal
 
 ENDING_S = 5.0
 

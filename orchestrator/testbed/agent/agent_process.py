@@ -12,8 +12,8 @@ from orchestrator.testbed import curve_keys
 from orchestrator.testbed.agent import privileges
 from orchestrator.testbed.agent.agent_service import Agent
 from orchestrator.testbed.agent.target_offers import query_runnable_targets
-from orchestrator.testbed.wire.rpc_server import RequestDispatcher, RpcServer
 from orchestrator.testbed.wire.log_limit import LogLimit
+from orchestrator.testbed.wire.rpc_server import RequestDispatcher, RpcServer
 
 LOOK_S = 0.1
 """Between two looks at the leases."""

@@ -15,10 +15,10 @@ from typing import Any
 from orchestrator import __version__
 from orchestrator.run import machine_info
 from orchestrator.testbed.agent import agent_messages, clock_sync_status, nic_claims
-from orchestrator.testbed.agent.pci_cards import cards
-from orchestrator.testbed.agent.lease_journal import Journal
 from orchestrator.testbed.agent.lease import ActiveLease
-from orchestrator.testbed.curve_keys import ADMINISTER, Caller, WATCH
+from orchestrator.testbed.agent.lease_journal import Journal
+from orchestrator.testbed.agent.pci_cards import cards
+from orchestrator.testbed.curve_keys import ADMINISTER, WATCH, Caller
 from orchestrator.testbed.wire.chunked_transfer import cut
 from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.rpc_server import Handler, Reply
@@ -168,7 +168,9 @@ class Agent:
                     "nic-held",
                     f"NIC {taken[0]} is held by controller {held.asked.controller} (lease {lease})",
                 )
-        held = self.leases[body.lease] = ActiveLease(body, peer, self.name, self._journal, self._hands)
+        held = self.leases[body.lease] = ActiveLease(
+            body, peer, self.name, self._journal, self._hands
+        )
         held.on_fault = lambda fault: self._fault(peer, fault)
         self._say(f"lease {body.lease}: {', '.join(body.nics) or 'no NIC'} to {body.controller}")
         return Done

@@ -7,13 +7,13 @@ import fcntl
 import os
 import socket
 import struct
+import time
 from contextlib import suppress
-from orchestrator.targets.software import nic_capabilities
+
+from orchestrator.engine.datapath.launch_time import QUEUE_NS
+from orchestrator.targets.software import etf_qdisc, nic_capabilities, ptp_clock
 from orchestrator.testbed.agent import ethtool
 from orchestrator.testbed.wire.envelope import Unacceptable
-import time
-from orchestrator.engine.datapath.launch_time import QUEUE_NS
-from orchestrator.targets.software import etf_qdisc, ptp_clock
 
 SIOCSHWTSTAMP, SIOCGHWTSTAMP = 0x89B0, 0x89B1
 OFF = (0, 0, 0)
@@ -71,7 +71,6 @@ def _hwtstamp_ioctl(number: int, nic: str, wanted: Setting) -> Setting:
     return flags, sent, received
 
 
-
 def enable_launch_time(nic: str) -> None:
     """Enable launch times of a NIC. Raises Unacceptable, by name, for what it lacks."""
     index = socket.if_nametoindex(nic)
@@ -82,7 +81,9 @@ def enable_launch_time(nic: str) -> None:
     try:
         etf_qdisc.enable_etf(index, queues(nic))
     except OSError as error:
-        raise Unacceptable("launch", f"NIC {nic} has no launch times: {etf_qdisc.why(error)}") from None
+        raise Unacceptable(
+            "launch", f"NIC {nic} has no launch times: {etf_qdisc.why(error)}"
+        ) from None
     _check_clock(nic)
 
 
@@ -120,4 +121,3 @@ def _check_clock(nic: str) -> None:
             f"the clock of NIC {nic} is {apart / 1e9:g} s from CLOCK_TAI, and {QUEUE_NS / 1e9:g} s "
             f"are accepted; `phc2sys -s CLOCK_REALTIME -c {nic} -O 37` keeps it there",
         )
-

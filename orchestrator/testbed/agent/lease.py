@@ -12,9 +12,6 @@ from pathlib import Path
 from orchestrator.errors import Refused
 from orchestrator.targets.software.worker_stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
 from orchestrator.testbed.agent import ethtool, probe_frames
-from orchestrator.testbed.agent.node_worker import NodeWorker
-from orchestrator.testbed.agent.lease_journal import Journal, started
-from orchestrator.testbed.agent.nic_claims import check, Claim
 from orchestrator.testbed.agent.agent_messages import (
     Announce,
     Arrived,
@@ -26,9 +23,12 @@ from orchestrator.testbed.agent.agent_messages import (
     ProbeReceived,
     Start,
 )
+from orchestrator.testbed.agent.lease_journal import Journal, started
+from orchestrator.testbed.agent.nic_claims import Claim, check
+from orchestrator.testbed.agent.node_worker import NodeWorker
 from orchestrator.testbed.agent.worker_supervisor import PlanWorker
 from orchestrator.testbed.curve_keys import Caller
-from orchestrator.testbed.wire.chunked_transfer import listed, Listed
+from orchestrator.testbed.wire.chunked_transfer import Listed, listed
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 EVENTS = 1000

@@ -13,7 +13,7 @@ from typing import Any
 
 from orchestrator.targets.software.offloads import switch_off
 from orchestrator.testbed.agent import ethtool, hardware_timestamps, netlink
-from orchestrator.testbed.agent.agent_messages import Nic, NIC
+from orchestrator.testbed.agent.agent_messages import NIC, Nic
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 

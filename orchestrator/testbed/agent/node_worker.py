@@ -13,10 +13,10 @@ from typing import Any
 from orchestrator.live.datapath_options import NIC_STAMPS
 from orchestrator.targets.software.worker_process import Worker
 from orchestrator.targets.software.worker_stages import CHANGE, HALT
-from orchestrator.testbed.agent.probe_frames import open_on
-from orchestrator.testbed.agent.worker_supervisor import SupervisedWorker
 from orchestrator.testbed.agent.agent_messages import Change, Changed, Deploy, Rows
 from orchestrator.testbed.agent.hardware_timestamps import open_clock
+from orchestrator.testbed.agent.probe_frames import open_on
+from orchestrator.testbed.agent.worker_supervisor import SupervisedWorker
 from orchestrator.testbed.wire.envelope import CHUNK, Unacceptable
 
 JOB = "orchestrator.targets.software.hosted_nodes_job:host"

@@ -1,6 +1,7 @@
 """Process that runs a whole plan on one target for an agent.
 
-Started as `python -m orchestrator.testbed.agent.plan_process DESCRIPTOR PARENT`. It is sent one job,
+Started as `python -m orchestrator.testbed.agent.plan_process DESCRIPTOR PARENT`. It is sent one
+job,
 tells how far it is, and leaves what was measured in a folder. It ends with its parent, and all that
 it has started ends with it.
 """
@@ -20,8 +21,8 @@ from typing import Any
 from orchestrator.errors import Refused, RunFailed
 from orchestrator.progress import Progress
 from orchestrator.run import disk_space
-from orchestrator.targets.software.worker_stages import BUILDING, COLLECTED, ENDED, RUNNING
 from orchestrator.targets.software.worker_main import Control, run
+from orchestrator.targets.software.worker_stages import BUILDING, COLLECTED, ENDED, RUNNING
 
 
 @dataclass(frozen=True)

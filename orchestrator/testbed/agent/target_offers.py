@@ -28,7 +28,8 @@ def runnable_targets() -> dict[str, str]:
 
 
 async def query_runnable_targets(say: Callable[[str], None]) -> dict[str, str]:
-    """Result of `runnable_targets` from a new process; empty, with a sentence to `say`, where that fails."""
+    """Result of `runnable_targets` from a new process; empty, with a sentence to `say`, where that
+    fails."""
     process = await asyncio.create_subprocess_exec(
         *python_command.module(__name__),
         env=python_command.environment(),

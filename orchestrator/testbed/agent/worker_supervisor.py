@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar
-from orchestrator.targets.software import worker_main
-from orchestrator.targets.software.kernel_refusals import refusal
-from orchestrator.targets.software.isolation import Denied
-from orchestrator.targets.software.worker_process import Worker
-from orchestrator.testbed.agent.agent_messages import Change, Changed, Rows
-import signal
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-from orchestrator.testbed.agent.agent_messages import Change, Hold
+from typing import Any, ClassVar
+
+from orchestrator.targets.software import worker_main
+from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.kernel_refusals import refusal
+from orchestrator.targets.software.worker_process import Worker
+from orchestrator.testbed.agent.agent_messages import Change, Changed, Hold, Rows
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 ANSWERS = 20
@@ -120,7 +119,6 @@ class SupervisedWorker(ABC):
         self._worker.process.wait()
 
 
-
 # Worker of a lease that runs a whole plan on one of this machine's targets.
 #
 # Neither namespaces nor priorities: what is held takes its time, and no NIC.
@@ -180,4 +178,3 @@ def _has_ended(process: int) -> bool:
         return os.waitid(os.P_PID, process, look) is not None
     except ChildProcessError:  # it was waited for already
         return True
-

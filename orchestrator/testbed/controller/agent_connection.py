@@ -14,11 +14,11 @@ from orchestrator import __version__
 from orchestrator.run import machine_info as here
 from orchestrator.testbed.agent import clock_sync_status
 from orchestrator.testbed.agent.agent_messages import Heartbeat, HeartbeatReply, Hello, Offer
-from orchestrator.testbed.inventory import MachineEntry
 from orchestrator.testbed.curve_keys import Pair
-from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
+from orchestrator.testbed.inventory import MachineEntry
 from orchestrator.testbed.wire.clock_offset import Comparison, Exchange
 from orchestrator.testbed.wire.envelope import sentence
+from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
 from orchestrator.testbed.wire.socket_monitor import State
 
 BEAT_S = 0.25

@@ -11,19 +11,19 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
+
 from orchestrator.targets.software.dut.dut_cables import Cable
 from orchestrator.targets.software.dut.dut_probing import (
-    Arrival,
     BROADCAST,
-    device_paths,
-    faults,
     PATIENCE_S,
-    refuse_narrow,
-    refuse_wrong,
     SHORTEST,
     TRIES,
+    Arrival,
+    device_paths,
+    faults,
+    refuse_narrow,
+    refuse_wrong,
 )
-from collections.abc import Mapping, Sequence
 
 Probes = Mapping[str, Sequence[tuple[str, str, str]]]
 """Machine -> (NIC that a probe came in by, machine that sent it, NIC that did)."""

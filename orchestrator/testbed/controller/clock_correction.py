@@ -13,11 +13,13 @@ here: offsets and their errors count for as much less as its clock is slower.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
 import numpy as np
+
 from orchestrator.engine.datapath.emulation_clock import NS_PER_US, REAL_TIME
 from orchestrator.testbed.wire.clock_offset import Estimate
-from collections.abc import Mapping, Sequence
 
 PPB = 1e-9
 
@@ -78,14 +80,15 @@ class ClockCorrection:
         return {"added_s": self.shift_ps / 1e12, "added_ppm": self.rate * 1e6}
 
 
-
 # Correction of one-way delays between machines by the clock estimates made after the run.
 #
 # A frame carries the time at which its sender's machine let it go, by that machine's clock; the
-# receiver's machine counts the difference to its own. Each clock was translated by what was believed
+# receiver's machine counts the difference to its own. Each clock was translated by what was
+# believed
 # of it at the start, and `ClockCorrection` says what is to be added to its times; so to a delay the
 # receiver's is to be added, and the sender's taken off. Delays are counted in histograms, one per
 # traffic entry and phase: these are moved as a whole, by what is right in the middle of the phase.
+
 
 @dataclass(frozen=True)
 class Shift:
@@ -142,4 +145,3 @@ def corrected_histograms(
         if shift.added.any():
             fixed[:, group] = shifted_histogram(history[:, group], edges, shift.added)
     return fixed, shifts
-

@@ -17,15 +17,15 @@ from orchestrator.plan import Plan
 from orchestrator.progress import Progress as Report
 from orchestrator.testbed import curve_keys
 from orchestrator.testbed.agent.agent_messages import Force
-from orchestrator.testbed.controller.run_download import download
 from orchestrator.testbed.controller.controller_messages import (
+    REMOTE,
     Follow,
     OfRun,
     Progress,
-    REMOTE,
     Status,
     Submit,
 )
+from orchestrator.testbed.controller.run_download import download
 from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
 from orchestrator.testbed.wire.socket_monitor import State
 
@@ -164,7 +164,9 @@ async def _follow(
         await asyncio.sleep(LOOK_S)
 
 
-async def _ask_patiently(asker: RpcClient, asked: Follow, say: Callable[[str], None]) -> dict[str, Any]:
+async def _ask_patiently(
+    asker: RpcClient, asked: Follow, say: Callable[[str], None]
+) -> dict[str, Any]:
     """Ask how far a run is; a controller that is there and busy gets more time. Raises Unanswered
     when it is gone, or was busy for too long."""
     end = time.monotonic() + BUSY_S

@@ -13,8 +13,8 @@ from orchestrator.testbed import curve_keys
 from orchestrator.testbed.controller.controller_service import Controller
 from orchestrator.testbed.controller.live_feed import Watched
 from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.wire.rpc_server import RequestDispatcher, RpcServer
 from orchestrator.testbed.wire.log_limit import LogLimit
+from orchestrator.testbed.wire.rpc_server import RequestDispatcher, RpcServer
 
 PORT = 7011
 ASIDE = 2

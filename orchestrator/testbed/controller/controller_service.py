@@ -7,19 +7,21 @@ import gc
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+
 import zmq.asyncio
+
+from orchestrator.errors import Refused, RunFailed
 from orchestrator.testbed.controller import controller_messages
-from orchestrator.testbed.controller.distributed_job import DistributedJob
-from orchestrator.testbed.controller.delegated_job import DelegatedJob
-from orchestrator.testbed.controller.run_artifacts import RunArtifacts
-from orchestrator.testbed.controller.live_feed import Watched
 from orchestrator.testbed.controller.agent_connection import Peer
+from orchestrator.testbed.controller.delegated_job import DelegatedJob
+from orchestrator.testbed.controller.distributed_job import DistributedJob
 from orchestrator.testbed.controller.distributed_run import DistributedRun
+from orchestrator.testbed.controller.live_feed import Watched
+from orchestrator.testbed.controller.run_artifacts import RunArtifacts
+from orchestrator.testbed.curve_keys import ADMINISTER, WATCH, Caller, Pair
 from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.curve_keys import ADMINISTER, Caller, Pair, WATCH
 from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.rpc_server import Handler, Reply
-from orchestrator.errors import Refused, RunFailed
 
 NO_MACHINE = ""
 
@@ -156,7 +158,9 @@ class Controller:
         machines = [self.machine(name) for name in self.peers]
         going_on = [number for number, job in self.jobs.items() if not job.over]
         feeds = {n: job.watched.address for n, job in self.jobs.items() if job.watched is not None}
-        state = controller_messages.State(name=self.bed.name, machines=machines, runs=going_on, feeds=feeds)
+        state = controller_messages.State(
+            name=self.bed.name, machines=machines, runs=going_on, feeds=feeds
+        )
         return state.model_dump(), None
 
     def machine(self, name: str) -> controller_messages.MachineState:

@@ -12,8 +12,9 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
-from orchestrator.live.live_changes import ChangedPlan
+from orchestrator.live.command_slots import check_for_slots, slot_times
 from orchestrator.live.live_changes import (
+    ChangedPlan,
     ChangeRefused,
     ChangeTooLate,
     LiveChanges,
@@ -21,7 +22,6 @@ from orchestrator.live.live_changes import (
     with_step,
 )
 from orchestrator.live.live_session import Session
-from orchestrator.live.command_slots import check_for_slots, slot_times
 from orchestrator.plan import ResolvedPlan
 from orchestrator.testbed.agent.agent_messages import Change, Changed, OfLease
 from orchestrator.testbed.controller.timestamping import launched_links
@@ -68,7 +68,9 @@ class RemoteWorlds:
             if timing is not None and timing.launch:
                 links = launched_links(share, self.run.resolved)
                 if any(key.startswith(f"links.{link}.delay") for link in links):
-                    raise ChangeRefused(f"{key}: a NIC launches its frames, with that delay subtracted")
+                    raise ChangeRefused(
+                        f"{key}: a NIC launches its frames, with that delay subtracted"
+                    )
 
     async def write(self, name: str, step: Step, at: int, changed: ChangedPlan) -> None:
         """On all machines, each of which says whether it came in time."""

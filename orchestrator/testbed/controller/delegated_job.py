@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
 import numpy as np
+
 from orchestrator.capability import Capability
-from orchestrator.errors import BadInput, Refused, RunFailed
+from orchestrator.errors import BadInput, Refused, RunFailed, TailbackError
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.algorithm_params import without_files
 from orchestrator.recording import Recording
@@ -16,22 +19,20 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute_run import refuse_missing_capabilities
 from orchestrator.run.run_result import judge_recording
 from orchestrator.run.source_digest import digest_of
-from orchestrator.testbed.controller import distributed_verdict
-from orchestrator.testbed.controller.run_job import RunJob
-from orchestrator.testbed.controller.agent_connection import Peer
-from orchestrator.testbed.controller.controller_messages import Submit
-from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.wire.recording_codec import unpacked
-import asyncio
-from orchestrator.errors import TailbackError
-from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software.worker_stages import BUILDING, COLLECTED, ENDED, RUNNING
 from orchestrator.testbed.agent.agent_messages import HeartbeatReply, Hold
-from orchestrator.testbed.controller.run_lifecycle import LeasedRun, LEASING_S, LOOK_S
+from orchestrator.testbed.controller import distributed_verdict
+from orchestrator.testbed.controller.agent_connection import Peer
+from orchestrator.testbed.controller.controller_messages import Submit
+from orchestrator.testbed.controller.run_job import RunJob
+from orchestrator.testbed.controller.run_lifecycle import LEASING_S, LOOK_S, LeasedRun
+from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.wire.recording_codec import unpacked
 
 # Delegated run on one machine: lease, hold, watch, fetch, release.
 #
 # The machine takes its time, by a clock of the plan's own; nothing of it is compared with ours.
+
 
 class PermanentFailure(TailbackError):
     """Permanent failure: an error in the plan or of the machine that a retry would repeat."""
@@ -144,7 +145,9 @@ class DelegatedJob(RunJob[DelegatedRun]):
     ) -> tuple[Recording | None, dict[str, Any]]:
         machines = {"machines": {run.machine: list(resolved.plan.nodes)}}
         if cause is not None:
-            return None, distributed_verdict.ended_early(resolved, cause, self.asked.target) | machines
+            return None, distributed_verdict.ended_early(
+                resolved, cause, self.asked.target
+            ) | machines
         try:
             recording, self.made_on = self._taken(run, resolved, spool)
         except RunFailed as wrong:

@@ -9,8 +9,8 @@ from typing import Any
 
 from orchestrator.capability import IN_SOFTWARE
 from orchestrator.errors import RunFailed
-from orchestrator.live.recording_marks import mark_live_changes
 from orchestrator.live.live_session import Session
+from orchestrator.live.recording_marks import mark_live_changes
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.algorithm_params import without_files
 from orchestrator.recording import Recording
@@ -18,11 +18,11 @@ from orchestrator.registry import Registry
 from orchestrator.run.run_result import judge_recording
 from orchestrator.targets.software.software_target import checked_pace
 from orchestrator.testbed.controller import distributed_verdict, merge_recordings
-from orchestrator.testbed.controller.run_job import RunJob
-from orchestrator.testbed.controller.live_feed import Watched
 from orchestrator.testbed.controller.agent_connection import Peer
 from orchestrator.testbed.controller.controller_messages import REMOTE, Submit
 from orchestrator.testbed.controller.distributed_run import DistributedRun
+from orchestrator.testbed.controller.live_feed import Watched
+from orchestrator.testbed.controller.run_job import RunJob
 from orchestrator.testbed.inventory import Testbed
 
 TICK_S = 0.1

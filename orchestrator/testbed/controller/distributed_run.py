@@ -25,20 +25,19 @@ from orchestrator.testbed.agent.agent_messages import (
     Probe,
     Start,
 )
-from orchestrator.testbed.controller.cable_probes import all_arrived, cable_faults
+from orchestrator.testbed.controller.agent_connection import Peer
+from orchestrator.testbed.controller.cable_probes import DeviceProber, all_arrived, cable_faults
+from orchestrator.testbed.controller.clock_correction import ClockCorrection
+from orchestrator.testbed.controller.deployment import Share, shares
+from orchestrator.testbed.controller.node_placement import Mapping, map_plan
 from orchestrator.testbed.controller.run_lifecycle import (
-    gather_all,
-    LeasedRun,
     LEASING_S,
     LOOK_S,
+    LeasedRun,
     RunEnded,
+    gather_all,
 )
-from orchestrator.testbed.controller.deployment import Share, shares
-from orchestrator.testbed.controller.cable_probes import DeviceProber
-from orchestrator.testbed.controller.node_placement import map_plan, Mapping
-from orchestrator.testbed.controller.agent_connection import Peer
-from orchestrator.testbed.controller.clock_correction import ClockCorrection
-from orchestrator.testbed.controller.timestamping import plan_timestamps, TimestampPlan
+from orchestrator.testbed.controller.timestamping import TimestampPlan, plan_timestamps
 from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.wire.clock_offset import Estimate
 
@@ -99,7 +98,9 @@ class DistributedRun(LeasedRun):
         }
         self._say("leasing")
         await gather_all(
-            self._take(one.machine, self._nics(one.machine), **self.timing[one.machine].lease_fields)
+            self._take(
+                one.machine, self._nics(one.machine), **self.timing[one.machine].lease_fields
+            )
             for one in self.shares
         )
         await self._until("leased", LEASING_S)

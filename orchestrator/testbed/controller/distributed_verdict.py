@@ -35,7 +35,9 @@ def clocks(
     }
 
 
-def add_retimings(clock_table: dict[str, Any], retimings: dict[str, ClockCorrection], duration_ps: int) -> None:
+def add_retimings(
+    clock_table: dict[str, Any], retimings: dict[str, ClockCorrection], duration_ps: int
+) -> None:
     """Per machine, what was added to the times of its captures, and how far from the controller's
     time its samples were taken and its timeline was carried out: these can only be reported."""
     for machine, retiming in retimings.items():

@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 import zmq
 
-from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.timeline_commands import marks
 from orchestrator.engine.datapath.emulation_clock import REAL_TIME
-from orchestrator.live.feed_server import FeedServer
 from orchestrator.live.feed_messages import Leave, Machine, Request, Watch
+from orchestrator.live.feed_server import FeedServer
 from orchestrator.live.live_session import Session
 from orchestrator.testbed import curve_keys
 from orchestrator.testbed.agent.agent_messages import Rows
-from orchestrator.testbed.controller.run_lifecycle import TTL_MS
 from orchestrator.testbed.controller.coordinated_changes import ACCEPTS, ChangeCoordinator
 from orchestrator.testbed.controller.distributed_run import DistributedRun
-from orchestrator.testbed.wire.zap_authenticator import AuthorisedKeys, ZapAuthenticator
+from orchestrator.testbed.controller.run_lifecycle import TTL_MS
 from orchestrator.testbed.wire.disconnect_revoked import ConnectionTable
+from orchestrator.testbed.wire.zap_authenticator import AuthorisedKeys, ZapAuthenticator
 
 STAGES = {"running": "running", "writing": "writing", "drawing": "writing"}
 
@@ -75,7 +75,11 @@ class KeyedFeed(FeedServer):
         self, session: Session, address: str, folder: Path, on_denied: Callable[[str, str], None]
     ) -> None:
         pair = curve_keys.own(folder)
-        self._book, self._lines, self._on_denied = AuthorisedKeys(folder), ConnectionTable(), on_denied
+        self._book, self._lines, self._on_denied = (
+            AuthorisedKeys(folder),
+            ConnectionTable(),
+            on_denied,
+        )
 
         def secure(context: zmq.Context[Any], socket: zmq.Socket[Any]) -> None:
             socket.curve_server = True

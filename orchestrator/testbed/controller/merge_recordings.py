@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.assembly.sample_columns import probes
+from orchestrator.assembly.recording_builder import Share, build, captured
 from orchestrator.assembly.row_index import Indices
-from orchestrator.assembly.recording_builder import build, captured, Share
+from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.timeline_commands import marks
 from orchestrator.engine.histogram import BINS
 from orchestrator.engine.node.latency_histogram import latency_edges
@@ -20,14 +20,14 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external_nodes import externals
 from orchestrator.recording import Recording
-from orchestrator.run.run_fidelity import advised_pace, judge, Measured
-from orchestrator.targets.software.link_end_counters import crossings_of, END_WORDS, given_up
-from orchestrator.targets.software.timing_demand import achieved_rates, demand_of
+from orchestrator.run.run_fidelity import Measured, advised_pace, judge
+from orchestrator.targets.software.concurrent_runs import ConcurrentRun, with_concurrent_runs
 from orchestrator.targets.software.dut.dut_cables import Cable
 from orchestrator.targets.software.dut.dut_fidelity import with_devices
+from orchestrator.targets.software.link_end_counters import END_WORDS, crossings_of, given_up
 from orchestrator.targets.software.mtu_check import with_narrow
-from orchestrator.targets.software.concurrent_runs import ConcurrentRun, with_concurrent_runs
 from orchestrator.targets.software.pace_step import SLOWEST
+from orchestrator.targets.software.timing_demand import achieved_rates, demand_of
 from orchestrator.testbed.controller import clock_correction, merge_stalls
 from orchestrator.testbed.controller.clock_correction import ClockCorrection
 
@@ -193,7 +193,9 @@ def _delays(
         mine = part.arrays["latency"]
         if mine.shape != (len(times), max(len(senders), 1), len(edges) - 1):
             raise RunFailed(f"agent {part.machine}: its histograms of delays are of another plan")
-        fixed, shifts = clock_correction.corrected_histograms(mine, edges, times, part.clock, senders)
+        fixed, shifts = clock_correction.corrected_histograms(
+            mine, edges, times, part.clock, senders
+        )
         found.append(fixed)
         for entry, row in indices.groups.items():
             if row in shifts:
@@ -226,7 +228,11 @@ def _pause_intervals(parts: list[AgentRecording]) -> None:
 
 
 def _fidelity(
-    resolved: ResolvedPlan, recording: Recording, parts: list[AgentRecording], stopped: bool, pace: float
+    resolved: ResolvedPlan,
+    recording: Recording,
+    parts: list[AgentRecording],
+    stopped: bool,
+    pace: float,
 ) -> dict[str, Any]:
     nics = [row for part in parts for row in part.interfaces.values()]
     ends = [_ends(part, resolved) for part in parts]
@@ -304,6 +310,8 @@ def _narrow(part: AgentRecording) -> list[str]:
 def _neighbours(part: AgentRecording) -> list[ConcurrentRun]:
     """Other runs that had cores of a part's machine. Raises RunFailed for what is none."""
     try:
-        return [ConcurrentRun.of_agent(part.machine, one) for one in part.words.get("neighbours", [])]
+        return [
+            ConcurrentRun.of_agent(part.machine, one) for one in part.words.get("neighbours", [])
+        ]
     except (ValueError, TypeError):
         raise RunFailed(f"agent {part.machine}: its results have no list of other runs") from None

@@ -17,10 +17,10 @@ from orchestrator.engine.datapath import stall_detection as at
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.run import stall_report
-from orchestrator.run.stall_report import UnloggedMachine
 from orchestrator.run.datapath_stalls import StallLog
+from orchestrator.run.stall_report import UnloggedMachine
 from orchestrator.targets.software.control_loops import loops_of
-from orchestrator.targets.software.stall_log import log_of, VERSION
+from orchestrator.targets.software.stall_log import VERSION, log_of
 from orchestrator.testbed.controller.clock_correction import ClockCorrection
 from orchestrator.testbed.wire.envelope import NAME, WireMessage
 
@@ -33,7 +33,8 @@ Count = Annotated[int, Field(ge=0, lt=FAR)]
 
 
 class ThreadStalls(WireMessage):
-    """Stall words of one thread of a part, beside its rows: see `orchestrator.run.datapath_stalls.StallLog`."""
+    """Stall words of one thread of a part, beside its rows: see
+    `orchestrator.run.datapath_stalls.StallLog`."""
 
     nodes: list[Annotated[str, NAME]] = Field(min_length=1, max_length=10_000)
     rows: int = Field(ge=0, le=at.ROWS)
@@ -62,7 +63,9 @@ class StallSource(Protocol):
     clock: ClockCorrection
 
 
-def merged_stalls(resolved: ResolvedPlan, parts: Sequence[StallSource], pace: float) -> dict[str, Any]:
+def merged_stalls(
+    resolved: ResolvedPlan, parts: Sequence[StallSource], pace: float
+) -> dict[str, Any]:
     """`fidelity["stalls"]` of the run. Raises RunFailed for a part that tells no stalls, but
     something else, in their place."""
     logs, silent, one_clock = list[StallLog](), list[UnloggedMachine](), True
@@ -75,7 +78,9 @@ def merged_stalls(resolved: ResolvedPlan, parts: Sequence[StallSource], pace: fl
         record, rows = _checked(part, words)
         one_clock &= record.one_clock
         logs += _logs(part, record, rows, pace)
-    return stall_report.stall_report(logs, loops_of(resolved), pace, one_clock=one_clock, silent=silent)
+    return stall_report.stall_report(
+        logs, loops_of(resolved), pace, one_clock=one_clock, silent=silent
+    )
 
 
 def _is_other(words: object) -> bool:
@@ -91,7 +96,10 @@ def _checked(part: StallSource, words: object) -> tuple[AgentStalls, np.ndarray]
     except ValidationError:
         raise wrong from None
     rows = part.arrays.get("stalls", np.zeros(0, np.int64))
-    if rows.dtype != np.int64 or rows.shape != (sum(one.rows for one in record.threads), at.COLUMNS):
+    if rows.dtype != np.int64 or rows.shape != (
+        sum(one.rows for one in record.threads),
+        at.COLUMNS,
+    ):
         raise wrong
     if any(one.count < one.rows or not set(one.nodes) <= set(part.nodes) for one in record.threads):
         raise wrong

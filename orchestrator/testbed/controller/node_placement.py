@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
-from orchestrator.plan.external_nodes import facing
 from orchestrator.plan.entity_names import is_ours
+from orchestrator.plan.external_nodes import facing
 from orchestrator.targets.software.dut.dut_cables import Cable
 from orchestrator.testbed.inventory import Testbed
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.testbed.controller.controller_messages import RunFiles
-from orchestrator.testbed.wire.chunked_transfer import Chunk, cut, measured, Stored
+from orchestrator.testbed.wire.chunked_transfer import Chunk, Stored, cut, measured
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 

@@ -20,9 +20,9 @@ from orchestrator.progress import Progress as Report
 from orchestrator.run import folder_lock, partial_runs
 from orchestrator.run.run_folder import RunFolder
 from orchestrator.testbed.controller.controller_messages import FetchOf, OfRun, RunFiles
-from orchestrator.testbed.wire.rpc_client import RpcClient, Unanswered
-from orchestrator.testbed.wire.chunked_transfer import Chunk, Damaged, measured, Stored, Taking
+from orchestrator.testbed.wire.chunked_transfer import Chunk, Damaged, Stored, Taking, measured
 from orchestrator.testbed.wire.envelope import sentence
+from orchestrator.testbed.wire.rpc_client import RpcClient, Unanswered
 
 CHUNK_S = 5.0
 """For one chunk; then it is asked for again."""
@@ -32,7 +32,9 @@ TRIES = 5
 """Of a file that came damaged as a whole."""
 
 
-async def download(asker: RpcClient, run: str, out: Path, progress: Callable[[Report], None]) -> Path:
+async def download(
+    asker: RpcClient, run: str, out: Path, progress: Callable[[Report], None]
+) -> Path:
     """Have the folder of a run in `out`/<plan>/, under the name that it has with the controller.
 
     A folder that is there already with the same files is the one: nothing is fetched then. A lost

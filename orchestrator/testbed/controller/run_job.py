@@ -17,15 +17,15 @@ from orchestrator.progress import moment
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import write_run
-from orchestrator.run.run_folder import RunFolder
 from orchestrator.run.manifest import build_manifest
-from orchestrator.testbed.controller.run_lifecycle import LeasedRun, RunEnded
-from orchestrator.testbed.controller.run_artifacts import RunArtifacts
-from orchestrator.testbed.controller.live_feed import Watched
+from orchestrator.run.run_folder import RunFolder
 from orchestrator.testbed.controller.agent_connection import Peer
 from orchestrator.testbed.controller.controller_messages import Progress, Submit
+from orchestrator.testbed.controller.live_feed import Watched
+from orchestrator.testbed.controller.run_artifacts import RunArtifacts
+from orchestrator.testbed.controller.run_lifecycle import LeasedRun, RunEnded
+from orchestrator.testbed.curve_keys import RUN, Caller
 from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.curve_keys import Caller, RUN
 
 SPOOL = "parts"
 """Of a run folder, while it is not complete: what came from the agents."""

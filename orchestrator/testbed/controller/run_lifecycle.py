@@ -10,22 +10,20 @@ import asyncio
 import secrets
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
 from orchestrator.engine.datapath.emulation_clock import NS_PER_US, REAL_TIME
 from orchestrator.plan import ResolvedPlan
-from orchestrator.targets.software.worker_stages import COLLECTED
+from orchestrator.run.engine_compile import TYPICAL
+from orchestrator.targets.software.worker_stages import BUILDING, COLLECTED, COMPILING
 from orchestrator.testbed.agent.agent_messages import Fetch, HeartbeatReply, Lease, OfLease
 from orchestrator.testbed.controller.agent_connection import Peer
-from orchestrator.testbed.wire.rpc_client import Refusal, Unanswered
 from orchestrator.testbed.wire.chunked_transfer import Chunk, Damaged, Listed, Taking
 from orchestrator.testbed.wire.clock_offset import Estimate
-from collections.abc import Mapping
-from orchestrator.run.engine_compile import TYPICAL
-from orchestrator.targets.software.worker_stages import BUILDING, COMPILING
-from orchestrator.testbed.agent.agent_messages import HeartbeatReply
+from orchestrator.testbed.wire.rpc_client import Refusal, Unanswered
 
 SLOW = (BUILDING, COMPILING)
 """Slow stages, which a user who waits is informed of."""

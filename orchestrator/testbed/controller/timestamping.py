@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from orchestrator.engine.datapath.launch_time import LEAD_NS
 from orchestrator.engine.datapath.emulation_clock import NS_PER_US
+from orchestrator.engine.datapath.launch_time import LEAD_NS
 from orchestrator.errors import Refused
 from orchestrator.live.datapath_options import NIC_STAMPS, STAMPS_AUTO
 from orchestrator.plan import ResolvedPlan

@@ -1,7 +1,7 @@
 """Agent process of a local testbed: its socket is in the host's namespace, its NICs in its own.
 
-Started as `python -m orchestrator.testbed.lab.lab_agent PARENT LISTEN USER NETWORK NAME KEYS STATE`,
-with descriptors of a listening socket and of the two namespaces. It ends with its parent.
+Started as `python -m orchestrator.testbed.lab.lab_agent PARENT LISTEN USER NETWORK NAME KEYS
+STATE`, with descriptors of a listening socket and of the two namespaces. It ends with its parent.
 """
 
 from __future__ import annotations

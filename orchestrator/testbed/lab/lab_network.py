@@ -1,6 +1,7 @@
 """Worker job that holds a local testbed's network: namespaces joined by veth pairs.
 
-It runs in a worker (orchestrator.targets.software.worker_process), in a user namespace of its own where it
+It runs in a worker (orchestrator.targets.software.worker_process), in a user namespace of its own
+where it
 may. Nothing has a name outside: when it ends, and the agents with it, the kernel takes all away.
 """
 
@@ -14,7 +15,7 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from orchestrator.targets.software.isolation import Denied
-from orchestrator.targets.software.network_namespaces import Machines, MTU
+from orchestrator.targets.software.network_namespaces import MTU, Machines
 
 
 def hold(control: Any, names: list[str], cables: int, descriptor: int) -> None:

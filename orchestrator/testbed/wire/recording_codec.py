@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from pydantic import Field, ValidationError
 
-from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.source_activity import rates_set, sources_on
 from orchestrator.assembly.timeline_commands import marks
 from orchestrator.engine.node.latency_histogram import latency_edges

@@ -139,7 +139,9 @@ class RpcClient:
 
     async def _watch(self) -> None:
         while True:
-            said = socket_monitor.client_event(socket_monitor.read(await self._monitor.recv_multipart()))
+            said = socket_monitor.client_event(
+                socket_monitor.read(await self._monitor.recv_multipart())
+            )
             if said.state is State.REJECTED:
                 self._failed += 1
                 if self._failed < TRIES_OF_KEYS and "let our key in" not in said.text:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
 import zmq
 import zmq.asyncio
+
 from orchestrator.errors import BadInput
-from orchestrator.testbed.curve_keys import Caller, Pair, RUN
+from orchestrator.testbed.curve_keys import RUN, Caller, Pair
 from orchestrator.testbed.wire import envelope, socket_monitor
-from orchestrator.testbed.wire.envelope import Answer, Request, Unacceptable, WireMessage
-from orchestrator.testbed.wire.zap_authenticator import AuthorisedKeys, LOOK_S, ZapAuthenticator
 from orchestrator.testbed.wire.disconnect_revoked import ConnectionTable
+from orchestrator.testbed.wire.envelope import Answer, Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.log_limit import LogLimit
-from collections import OrderedDict
-from orchestrator.testbed.wire.envelope import Unacceptable
+from orchestrator.testbed.wire.zap_authenticator import LOOK_S, AuthorisedKeys, ZapAuthenticator
 
 SESSIONS = 64
 """Sessions of a key that are remembered; the one that was silent for longest goes first. No key can
@@ -246,7 +247,9 @@ class RpcServer:
 
     async def _watch(self) -> None:
         while True:
-            said = socket_monitor.server_event(socket_monitor.read(await self._monitor.recv_multipart()))
+            said = socket_monitor.server_event(
+                socket_monitor.read(await self._monitor.recv_multipart())
+            )
             if said.text:
                 self._log(said.text)
 

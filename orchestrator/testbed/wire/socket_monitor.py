@@ -44,7 +44,9 @@ def client_event(event: dict[str, int]) -> ConnectionEvent:
         case zmq.EVENT_HANDSHAKE_SUCCEEDED:
             return ConnectionEvent(State.UP)
         case zmq.EVENT_HANDSHAKE_FAILED_AUTH:
-            return ConnectionEvent(State.REJECTED, "key rejected: the other end does not let our key in")
+            return ConnectionEvent(
+                State.REJECTED, "key rejected: the other end does not let our key in"
+            )
         case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL:
             return ConnectionEvent(
                 State.REJECTED,

@@ -48,7 +48,9 @@ class AuthorisedKeys:
 class ZapAuthenticator:
     """Answers ZeroMQ's questions about peers, in a thread, for all sockets of a context."""
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], folder: Path, on_denied: Denied) -> None:
+    def __init__(
+        self, context: zmq.Context[zmq.Socket[bytes]], folder: Path, on_denied: Denied
+    ) -> None:
         self._folder, self._on_denied = folder, on_denied
         self._socket = context.socket(zmq.REP)
         self._socket.linger = 0

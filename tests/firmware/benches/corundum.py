@@ -11,8 +11,8 @@ from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamFrame
 
 from firmware.registers.register_maps import CARD_CLOCK, DELAY_LINE, FLOW_SOURCES, NIC, QCN_RP
-from orchestrator.engine.records import CNM, DATA
 from orchestrator.engine.node_api import BIT_PS
+from orchestrator.engine.records import CNM, DATA
 from tests.firmware.benches.clocking import drive, start
 from tests.firmware.benches.registers import Host
 from tests.firmware.benches.streams import descriptor, sink, source, users, written

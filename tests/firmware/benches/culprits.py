@@ -1,4 +1,5 @@
-"""culprit_array.v against orchestrator.engine.node.buffer_occupancy: where frames lie, who is drawn."""
+"""culprit_array.v against orchestrator.engine.node.buffer_occupancy: where frames lie, who is
+drawn."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ import numpy as np
 from cocotb.triggers import FallingEdge
 
 from orchestrator.engine.node.buffer_occupancy import (
+    UNIT_OCTETS,
     allocate_cells,
     free_cells,
     random_frame,
-    UNIT_OCTETS,
 )
 from orchestrator.engine.records import FRAME, NONE, QUEUE
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until

@@ -1,4 +1,5 @@
-"""packet_generator.v: the times of traffic.cbr_source and the octets of orchestrator.engine.frames."""
+"""packet_generator.v: the times of traffic.cbr_source and the octets of
+orchestrator.engine.frames."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from orchestrator.algorithm import ENTITIES
-from orchestrator.engine.records import DATA
 from orchestrator.engine.node_api import BIT_PS
+from orchestrator.engine.records import DATA
 from tests.firmware.benches.clocking import drive, start
 from tests.firmware.benches.delay import CLOCK_PS
 from tests.firmware.benches.streams import descriptor, sink, written

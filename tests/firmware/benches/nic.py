@@ -11,8 +11,8 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame
 
 from firmware.registers.register_maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
-from orchestrator.engine.records import CNM, DATA, PAUSE
 from orchestrator.engine.node_api import BIT_PS
+from orchestrator.engine.records import CNM, DATA, PAUSE
 from tests.firmware.benches.clocking import start
 from tests.firmware.benches.streams import (
     descriptor,

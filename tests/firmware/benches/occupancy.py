@@ -12,10 +12,10 @@ import numpy as np
 from cocotb.triggers import FallingEdge
 
 from orchestrator.engine.node.buffer_occupancy import (
+    UNIT_OCTETS,
     allocate_cells,
     free_cells,
     random_frame,
-    UNIT_OCTETS,
 )
 from orchestrator.engine.records import FRAME, NONE, QUEUE
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start

@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.node_api import quanta_time, QUANTUM_PS
+from orchestrator.engine.node_api import QUANTUM_PS, quanta_time
 from tests.firmware.benches.clocking import drive, start
 from tests.firmware.benches.pause_frames import packed
 

@@ -9,8 +9,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.records import NEVER
 from orchestrator.engine.node_api import QUANTUM_PS
+from orchestrator.engine.records import NEVER
 from plugins.pause import PAUSE
 from tests.firmware.benches.clocking import drive, rarely_round, start
 from tests.plugins.kernel_driver import KernelDriver

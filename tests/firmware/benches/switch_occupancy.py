@@ -59,7 +59,10 @@ class Reference:
             held = random_frame(self.world, self.queue, message.mark)
             about = frame if held == NONE else self.frames[held]
             self.strangers += held != NONE
-            said = [int(message[name]) // frame_layout.CNM_UNIT * frame_layout.CNM_UNIT for name in TOLD[-2:]]
+            said = [
+                int(message[name]) // frame_layout.CNM_UNIT * frame_layout.CNM_UNIT
+                for name in TOLD[-2:]
+            ]
             whose = int(about.source), int(message.feedback), int(about.flow), int(about.sequence)
             self.wanted.append((*whose, int(about.length), *said))
         if kept:

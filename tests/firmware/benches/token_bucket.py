@@ -9,8 +9,8 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.records import LIMITER
 from orchestrator.engine.node_api import BIT_PS, eligible_at, refill_tokens
+from orchestrator.engine.records import LIMITER
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 from tests.firmware.benches.drawn import examples
 

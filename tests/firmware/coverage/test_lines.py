@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from firmware.coverage import coverage_collector
-from firmware.coverage.coverage_collector import RtlCoverage
 from firmware.coverage.coverage_collector import (
-    algorithm_of_instance,
     MODULES_BY_ALGORITHM,
     NOT_IN_MODELS,
+    WAIVER,
+    RtlCoverage,
+    algorithm_of_instance,
+    module_text,
+    waiver_reason,
 )
 from firmware.coverage.verilator_counters import CoveragePoint, PointCount, read_counters
-from firmware.coverage.coverage_collector import module_text, WAIVER, waiver_reason
-from firmware.verilog_modules import files, RTL
+from firmware.verilog_modules import RTL, files
 from orchestrator.errors import RunFailed
 from orchestrator.registry import Registry
 
@@ -54,7 +56,9 @@ def test_what_is_no_count_of_our_verilog_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="no place in our Verilog"):
         list(read_counters(written(tmp_path / "other.dat", ("/tmp/x.v", 1, 1, "if", NIC, 1))))
     with pytest.raises(RunFailed, match="no place in our Verilog"):
-        list(read_counters(written(tmp_path / "odd.dat", (str(RTL / "jitter.v"), 1, 1, "?", NIC, 1))))
+        list(
+            read_counters(written(tmp_path / "odd.dat", (str(RTL / "jitter.v"), 1, 1, "?", NIC, 1)))
+        )
 
 
 def test_an_instance_is_of_the_algorithm_around_it() -> None:
@@ -71,7 +75,9 @@ def test_an_instance_is_of_the_algorithm_around_it() -> None:
     whose = {instance: algorithm_of_instance(instance, modules) for instance in modules}
     rp, cp = ("reaction_point", "qcn-rp"), ("congestion_point", "qcn-cp")
     assert list(whose.values()) == [rp, rp, rp, None, None, cp, cp, None]
-    assert algorithm_of_instance(f"{NIC}x.jitter", {f"{NIC}x.jitter": "jitter", NIC: "qcn_rp"}) is None
+    assert (
+        algorithm_of_instance(f"{NIC}x.jitter", {f"{NIC}x.jitter": "jitter", NIC: "qcn_rp"}) is None
+    )
 
 
 def test_every_algorithm_that_gateware_runs_has_its_modules_or_a_reason() -> None:
@@ -79,7 +85,9 @@ def test_every_algorithm_that_gateware_runs_has_its_modules_or_a_reason() -> Non
     algorithms = Registry.load().algorithms
     run = {(one.kind, one.name) for one in algorithms if not one.lacks(capabilities)}
     assert run == {*MODULES_BY_ALGORITHM, *NOT_IN_MODELS}
-    assert {name for names in MODULES_BY_ALGORITHM.values() for name in names} <= {one.stem for one in files()}
+    assert {name for names in MODULES_BY_ALGORITHM.values() for name in names} <= {
+        one.stem for one in files()
+    }
 
 
 def test_a_remark_excuses_one_way_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

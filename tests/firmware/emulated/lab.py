@@ -16,8 +16,8 @@ from firmware.driver import pcie_card as c
 from firmware.registers import register_map as at
 from firmware.registers.register_maps import CARD_CLOCK
 from firmware.registers.register_window import Bus
-from firmware.target.plan_check import on_gateware
 from firmware.target.model_network import Rig
+from firmware.target.plan_check import on_gateware
 from orchestrator.assembly import assemble
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import ResolvedPlan

@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 from firmware.equivalence import simulators
+from firmware.equivalence.event_sequence import Event, Sequence
+from firmware.equivalence.kernel_runner import Kernels
+from firmware.equivalence.regression_test import stored_sequences
 from firmware.equivalence.rtl_comparison import open_pair
 from firmware.equivalence.sequence_fuzzer import fuzz_rtl, minimized
-from firmware.equivalence.kernel_runner import Kernels
-from firmware.equivalence.event_sequence import Event, Sequence
-from firmware.equivalence.regression_test import stored_sequences
 from firmware.verilog_modules import RTL
 from orchestrator.algorithm import Algorithm
 from orchestrator.cli.main import assemble
@@ -243,7 +243,9 @@ def test_its_faults_are_found(fault: tuple[str, str], tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("verilator" not in simulators.installed_simulators(), reason="Verilator is missing")
+@pytest.mark.skipif(
+    "verilator" not in simulators.installed_simulators(), reason="Verilator is missing"
+)
 def test_verilator_says_the_same(room: Path) -> None:
     algorithm = brought(room)
     assert fuzz_rtl(algorithm, options(room, 30, simulator="verilator"), silent).found == []

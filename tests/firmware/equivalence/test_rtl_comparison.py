@@ -12,8 +12,8 @@ import pytest
 from pydantic import Field
 
 from firmware.equivalence import simulators
-from firmware.equivalence.rtl_comparison import Difference, open_pair, UnsupportedSequence
 from firmware.equivalence.event_sequence import Event, Sequence
+from firmware.equivalence.rtl_comparison import Difference, UnsupportedSequence, open_pair
 from orchestrator.algorithm import congestion_point
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import Params, Size

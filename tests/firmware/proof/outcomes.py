@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from firmware.proof.overflow_proof import Finding, prove_no_overflow, REFUTED
 from firmware.proof.counterexample_tests import write_counterexamples
+from firmware.proof.overflow_proof import REFUTED, Finding, prove_no_overflow
 from orchestrator.algorithm import Algorithm
 from orchestrator.registry import Registry
 from tests.firmware.proof.planted import Fault, with_fault

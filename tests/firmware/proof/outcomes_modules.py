@@ -13,11 +13,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from firmware.verilog_modules import RTL
-from firmware.proof.symbolic_bench import is_confirmed
 from firmware.proof.module_claims import all_claims
-from firmware.proof.overflow_proof import Finding, REFUTED
+from firmware.proof.overflow_proof import REFUTED, Finding
 from firmware.proof.rtl_proof import prove_module
+from firmware.proof.symbolic_bench import is_confirmed
+from firmware.verilog_modules import RTL
 from orchestrator.registry import Registry
 from tests.firmware.proof.planted import VERILOG
 

@@ -282,12 +282,23 @@ SURVIVORS: dict[tuple[str, str, int], str] = {
     ("as-machine", "plugins/host_jitter.py", 101): "open: rows of a file, no call is found",
     ("pareto-onoff", "traffic/pareto_on_off.py", 100): "open: no call is found",
     ("trace", "traffic/capture_replay.py", 100): "open: rows of a file, no call is found",
-    ("selective", "traffic/selective_repeat.py", 102): "open: bounds of its state were not found in six "
-    "minutes of a core",
+    (
+        "selective",
+        "traffic/selective_repeat.py",
+        102,
+    ): "open: bounds of its state were not found in six minutes of a core",
     ("tcp", "traffic/tcp_sender.py", 102): "proved, rightly: 2048 segments are acknowledged at the "
     "most, and 2^51 times 1000 is below 2^63",
-    ("credits", "plugins/receiver_credits.py", 100): "open: of another flow's state, no call is found",
-    ("credits", "plugins/receiver_credits.py", 101): "open: of another flow's state, no call is found",
+    (
+        "credits",
+        "plugins/receiver_credits.py",
+        100,
+    ): "open: of another flow's state, no call is found",
+    (
+        "credits",
+        "plugins/receiver_credits.py",
+        101,
+    ): "open: of another flow's state, no call is found",
     (
         "link-credits",
         "plugins/credit_flow_control.py",

@@ -10,14 +10,14 @@ import pytest
 
 from firmware.proof import z3_solver
 from firmware.proof.module_claims import all_claims
-from firmware.proof.time_limit import time_limit
-from firmware.proof.overflow_proof import Finding, OPEN, prove_no_overflow
+from firmware.proof.overflow_proof import OPEN, Finding, prove_no_overflow
 from firmware.proof.rtl_proof import prove_module
+from firmware.proof.time_limit import time_limit
 from firmware.proof.z3_solver import (
+    STEPS_A_SECOND,
     cached_per_context,
     check_sat,
     separate_context,
-    STEPS_A_SECOND,
     z3,
 )
 from orchestrator.registry import Registry

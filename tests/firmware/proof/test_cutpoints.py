@@ -27,11 +27,18 @@ def worth(expression) -> int:
 def test_the_functions_behind_the_names_are_those_of_kernels(bits):
     for _ in range(20):
         base, word = DRAWS.getrandbits(bits), DRAWS.getrandbits(32)
-        assert worth(uninterpreted_functions.spread(vector(base), vector(word))) == jittered(base, word)
+        assert worth(uninterpreted_functions.spread(vector(base), vector(word))) == jittered(
+            base, word
+        )
         assert worth(uninterpreted_functions.lfsr_draw(vector(word))) == lfsr_next(word)
         divisor = DRAWS.getrandbits(16) or 1
-        assert worth(uninterpreted_functions.product(vector(base), vector(divisor))) == base * divisor
-        assert worth(uninterpreted_functions.quotient(vector(base), vector(divisor))) == base // divisor
+        assert (
+            worth(uninterpreted_functions.product(vector(base), vector(divisor))) == base * divisor
+        )
+        assert (
+            worth(uninterpreted_functions.quotient(vector(base), vector(divisor)))
+            == base // divisor
+        )
 
 
 def refuted(fact) -> bool:
@@ -44,17 +51,29 @@ def refuted(fact) -> bool:
 def test_facts_hold_of_the_real_functions_at_their_corners_and_at_random():
     for _ in range(40):
         one, other = DRAWS.choice([0, 1, 99, 100]), DRAWS.choice([0, 1, 49, 50])
-        assert not refuted(uninterpreted_functions.product_at_most(vector(one), vector(other), 100, 50))
-        assert not refuted(uninterpreted_functions.product_within(vector(-one % (1 << 64)), vector(other), 100, 50))
-        assert not refuted(uninterpreted_functions.product_within(vector(one), vector(other), 100, 50))
+        assert not refuted(
+            uninterpreted_functions.product_at_most(vector(one), vector(other), 100, 50)
+        )
+        assert not refuted(
+            uninterpreted_functions.product_within(vector(-one % (1 << 64)), vector(other), 100, 50)
+        )
+        assert not refuted(
+            uninterpreted_functions.product_within(vector(one), vector(other), 100, 50)
+        )
         assert not refuted(uninterpreted_functions.commute(vector(one), vector(other)))
-        assert not refuted(uninterpreted_functions.quotient_at_most(vector(one << 37), vector(other), vector(other + one)))
+        assert not refuted(
+            uninterpreted_functions.quotient_at_most(
+                vector(one << 37), vector(other), vector(other + one)
+            )
+        )
 
 
 def test_what_is_no_identity_is_no_fact():
     high, low, draw = z3.BitVecs("high low draw", 64)
     whole = uninterpreted_functions.product(high * 65536 + low, draw)
-    parts = uninterpreted_functions.product(high, draw) * 65536 + uninterpreted_functions.product(low, draw)
+    parts = uninterpreted_functions.product(high, draw) * 65536 + uninterpreted_functions.product(
+        low, draw
+    )
     assert function_definitions.same_sum(whole, parts) is not None
     with pytest.raises(AssertionError, match="no identity"):
         function_definitions.same_sum(whole, parts + uninterpreted_functions.product(low, low))

@@ -13,11 +13,11 @@ from firmware.proof.function_contracts import CONTRACTS
 from firmware.proof.kernel_source import python_function
 from orchestrator.engine.frames.telemetry_header import (
     FIRST,
-    get_stamps,
     MOST_STAMPS,
     ROOM,
     STAMPED,
     WORDS,
+    get_stamps,
     write_stamp,
 )
 
@@ -48,6 +48,8 @@ def test_a_row_of_stamps_holds_what_the_contracts_say(octets, begin):
     row = np.zeros(FIRST + WORDS * MOST_STAMPS, np.int64)
     get_stamps(begin, np.frombuffer(octets, np.uint8), len(octets), row)
     python_function(write_stamp)(row, 1 << 50, 1 << 62, 1 << 61, 10**13, 1 << 40)
-    _, high = CONTRACTS["orchestrator.engine.frames.telemetry_header", "stamp_of"].returns((0, 0), (0, 0))
+    _, high = CONTRACTS["orchestrator.engine.frames.telemetry_header", "stamp_of"].returns(
+        (0, 0), (0, 0)
+    )
     assert all(0 <= word <= high for word in row[FIRST:].tolist())
     assert 0 <= min(row[ROOM], row[STAMPED]) <= MOST_STAMPS

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from firmware.verilog_modules import RTL
-from firmware.proof.symbolic_bench import differences, is_confirmed
 from firmware.proof.module_claims import all_claims
 from firmware.proof.overflow_proof import OPEN, PROVED, REFUTED
 from firmware.proof.rtl_proof import prove_module
+from firmware.proof.symbolic_bench import differences, is_confirmed
+from firmware.verilog_modules import RTL
 from orchestrator.registry import Registry
 from tests.firmware.proof.outcomes_modules import outcome_of
 from tests.firmware.proof.planted import VERILOG, VERILOG_SURVIVORS

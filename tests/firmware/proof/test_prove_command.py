@@ -78,7 +78,8 @@ def test_a_proof_is_kept_and_made_again_when_asked(made: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["plugins/cubic.py", "traffic/cubic_window.py", "plugins/newreno.py", "engine/intmath.py"]
+    "file",
+    ["plugins/cubic.py", "traffic/cubic_window.py", "plugins/newreno.py", "engine/intmath.py"],
 )
 def test_a_changed_kernel_is_proved_anew(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware.proof.interval_analysis import PathFacts
-from firmware.proof.term_graph import evaluate, Term, Terms
+from firmware.proof.term_graph import Term, Terms, evaluate
 
 NUMBERS = st.integers(-(1 << 12), 1 << 12)
 NAMES = ("a", "b", "n", "d", "k")

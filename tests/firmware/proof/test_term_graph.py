@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware.proof.widening import bounds_after, change
 from firmware.proof.interval_analysis import PathFacts
-from firmware.proof.term_graph import apply, evaluate, Terms
+from firmware.proof.term_graph import Terms, apply, evaluate
+from firmware.proof.widening import bounds_after, change
 
 NUMBERS = st.integers(-(1 << 20), 1 << 20)
 TWO = ("add", "sub", "mul", "div", "mod", "bitand", "bitor", "bitxor", "min", "max", "shl", "shr")

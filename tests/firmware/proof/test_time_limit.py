@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from firmware.proof import counterexample_replay, overflow_proof
+from firmware.proof.counterexample_replay import field_out_of_range, overflow_of
 from firmware.proof.module_claims import all_claims
+from firmware.proof.overflow_proof import OPEN, PROVED, REFUTED, prove_no_overflow
+from firmware.proof.rtl_proof import prove_module
 from firmware.proof.time_limit import (
-    check_limits,
     ProofTimeout,
+    StepLimitExceeded,
+    check_limits,
     seconds_left,
     step_limit,
-    StepLimitExceeded,
     time_limit,
 )
-from firmware.proof.overflow_proof import OPEN, prove_no_overflow, PROVED, REFUTED
-from firmware.proof.counterexample_replay import field_out_of_range, overflow_of
-from firmware.proof.rtl_proof import prove_module
 from orchestrator.algorithm import congestion_point
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.registry import Registry
@@ -144,7 +144,9 @@ def test_what_is_refuted_stays_so_when_time_ends_meanwhile(
         raise ProofTimeout
 
     room, name = place.split(".")
-    monkeypatch.setattr({"overflow": overflow_proof, "reached": counterexample_replay}[room], name, late)
+    monkeypatch.setattr(
+        {"overflow": overflow_proof, "reached": counterexample_replay}[room], name, late
+    )
     proof = prove_no_overflow(DIVIDES, 30)
     assert proof.verdict == REFUTED
     assert proof.findings[0].reached == ("" if room == "reached" else "arrival")

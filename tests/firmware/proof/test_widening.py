@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware.proof.widening import change
 from firmware.proof.interval_analysis import PathFacts
-from firmware.proof.term_graph import evaluate, Term, Terms
+from firmware.proof.term_graph import Term, Terms, evaluate
+from firmware.proof.widening import change
 
 NUMBERS = st.integers(-50, 50)
 

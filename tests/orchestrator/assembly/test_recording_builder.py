@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.assembly.sample_columns import probes
+from orchestrator.assembly.recording_builder import Share, build
 from orchestrator.assembly.row_index import Indices
-from orchestrator.assembly.recording_builder import build, Share
+from orchestrator.assembly.sample_columns import probes
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from orchestrator.recording import Recording

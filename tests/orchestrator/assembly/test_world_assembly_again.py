@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.assembly import assemble, Assembly, ReusableWorld
+from orchestrator.assembly import Assembly, ReusableWorld, assemble
 from orchestrator.assembly.world_builder import SeededField
 from orchestrator.engine.lfsr import seed_for
 from orchestrator.engine.node.event_loop import simulate
@@ -115,7 +115,9 @@ def test_where_the_registers_of_a_seed_begin() -> None:
     assert SeededField("a", 0, "phase", "x", below=7).values(5) == [seed_for(5, "x") % 7]
     each = SeededField("a", 0, "lfsr", "x", behind=2).values(5)
     assert each == [seed_for(5, "x"), seed_for(5, "x/1"), seed_for(5, "x/2")]
-    assert SeededField("a", 0, "lfsr", "x", behind=2, alike=True).values(5) == [seed_for(5, "x")] * 3
+    assert (
+        SeededField("a", 0, "lfsr", "x", behind=2, alike=True).values(5) == [seed_for(5, "x")] * 3
+    )
 
 
 def test_what_has_a_register_of_its_own() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.plan import Plan
 from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.plan import Plan
 from tests.orchestrator.worlds import line_of_three
 
 FULL = {"metric": "utilization", "of": "switch.sink", "min": 0.9}

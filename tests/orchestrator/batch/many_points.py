@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.batch.result_store import Store
+from orchestrator.batch.stream_executor import process_executor
 from orchestrator.batch.sweep_design import Sweep, SweepOptions
 from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
-from orchestrator.batch.stream_executor import process_executor
 from tests.orchestrator.batch.made import random_flow
 
 SHARE = "utilization of switch.sink in run"

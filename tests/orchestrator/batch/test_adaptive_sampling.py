@@ -7,11 +7,18 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator.errors import BadInput
+from orchestrator.batch.adaptive_sampling import (
+    ABOVE,
+    BELOW,
+    UNSURE,
+    AdaptiveSampler,
+    crossing_axis,
+    edge_crossings,
+    side_of,
+)
 from orchestrator.batch.parameter_axis import read_axes
-from orchestrator.batch.adaptive_sampling import crossing_axis, edge_crossings
 from orchestrator.batch.sample_design import ParameterPoint
-from orchestrator.batch.adaptive_sampling import ABOVE, AdaptiveSampler, BELOW, side_of, UNSURE
+from orchestrator.errors import BadInput
 
 Side = Callable[[ParameterPoint], int]
 

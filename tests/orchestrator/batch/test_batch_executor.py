@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from orchestrator.assembly import world_assembly
-from orchestrator.errors import BadInput, Refused, RunFailed
-from orchestrator.plan import Plan
 from orchestrator.batch import process_pool
-from orchestrator.batch.worker_replies import DONE
 from orchestrator.batch.batch_executor import PointFailed, run_points
 from orchestrator.batch.eta import RemainingTime
-from orchestrator.batch.result_store import Store
 from orchestrator.batch.experiment import Experiment, Point
 from orchestrator.batch.point_worker import PointRunner
+from orchestrator.batch.result_store import Store
+from orchestrator.batch.worker_replies import DONE
+from orchestrator.errors import BadInput, Refused, RunFailed
+from orchestrator.plan import Plan
 from orchestrator.run.execute_run import run
 from tests.orchestrator.batch.made import FULL, points, random_flow
 from tests.patience import PATIENCE_S
@@ -217,7 +217,10 @@ def _eventually(children: Any, count: int) -> list[int]:
 
 
 def test_the_time_left_is_that_of_the_points_left() -> None:
-    cheap, dear = Experiment("cheap", "simulated", {}, "1"), Experiment("dear", "simulated", {}, "2")
+    cheap, dear = (
+        Experiment("cheap", "simulated", {}, "1"),
+        Experiment("dear", "simulated", {}, "2"),
+    )
     wanted = [Point(cheap, 1), Point(cheap, 2), Point(dear, 1), Point(dear, 2), Point(dear, 3)]
     left = RemainingTime(wanted, 2, kept=4)
     assert left.words() == "0 of 5 points, 4 from before"

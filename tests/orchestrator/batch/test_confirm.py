@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.batch.worker_replies import Answer, DONE, IN_PROGRESS
+from orchestrator.batch.eta import SweepProgress
+from orchestrator.batch.experiment import Point
+from orchestrator.batch.point_worker import EVERY_S, DurationEstimate
 from orchestrator.batch.process_pool import Say
 from orchestrator.batch.realtime_executors import serial_executor
 from orchestrator.batch.result_store import Store
-from orchestrator.batch.experiment import Point
 from orchestrator.batch.sweep_design import Sweep, SweepOptions
 from orchestrator.batch.sweep_run import SweepRun
-from orchestrator.batch.eta import SweepProgress
-from orchestrator.batch.point_worker import DurationEstimate, EVERY_S
+from orchestrator.batch.worker_replies import DONE, IN_PROGRESS, Answer
 from orchestrator.progress import Progress
 from tests.orchestrator.batch.made import random_flow
-from tests.orchestrator.batch.test_realtime_executors_in_turn import Machine, planned, RATES
+from tests.orchestrator.batch.test_realtime_executors_in_turn import RATES, Machine, planned
 
 Asked = list[tuple[int, float]]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import BadInput
 from orchestrator.batch import dask_cluster
-from orchestrator.batch.worker_replies import FAILED
 from orchestrator.batch.dask_cluster import dask_executor
 from orchestrator.batch.result_store import Store
+from orchestrator.batch.stream_executor import Executor, process_executor
 from orchestrator.batch.sweep_design import Sweep, SweepOptions
 from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
-from orchestrator.batch.stream_executor import Executor, process_executor
+from orchestrator.batch.worker_replies import FAILED
+from orchestrator.errors import BadInput
 from orchestrator.progress import Progress
 from tests.orchestrator.batch.made import points, random_flow
 
@@ -61,7 +61,9 @@ def test_a_killed_worker_changes_no_row(tmp_path: Path, workers: Any) -> None:
 
 def test_a_worker_of_other_sources_refuses() -> None:
     (point,) = points(random_flow(), 1)
-    how, what = dask_cluster.run_remote_point(point.subject.table, point.subject.digest, "0" * 64, 1)
+    how, what = dask_cluster.run_remote_point(
+        point.subject.table, point.subject.digest, "0" * 64, 1
+    )
     assert how == FAILED
     assert "install the same" in what[1]
     of = (point.subject.table, point.subject.digest, point.subject.sources)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.batch.map_overlay import overlay_lines
+from orchestrator.batch.parameter_axis import read_axes
 from orchestrator.errors import BadInput
 from orchestrator.plan.sweep_table import Overlay
-from orchestrator.batch.parameter_axis import read_axes
-from orchestrator.batch.map_overlay import overlay_lines
 
 AXES = read_axes(["sources=1,2,4", "links.up.delay=10us..1ms/3:log", "mode=calm,wild"])
 

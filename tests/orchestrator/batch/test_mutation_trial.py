@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import BadInput
-from orchestrator.plan import Plan
 from orchestrator.batch.batch_executor import MeasuredPoint, run_points
 from orchestrator.batch.mutation_trial import MutationTrial
+from orchestrator.errors import BadInput
+from orchestrator.plan import Plan
 from tests.orchestrator.batch.made import FULL
 from tests.orchestrator.worlds import line_of_three
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.pace_search import real_seconds, search_pace
 from orchestrator.plan import Plan
 from orchestrator.plan.program_table import Program
-from orchestrator.batch.pace_search import real_seconds, search_pace
-from orchestrator.batch.experiment import Experiment, Point
 
 
 def a_plan(duration: str, rate: str = "1Gb/s") -> Plan:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.batch.paper_figures import PAPERS, of_paper, plans_of, select_papers, shown_by
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.batch.paper_figures import of_paper, PAPERS, plans_of, select_papers, shown_by
 from orchestrator.registry import Registry
 from tests.docs.test_citations import papers as cited
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.errors import BadInput
 from orchestrator.batch.parameter_axis import read_axes, read_axis
-from orchestrator.batch.sample_design import Design, is_grid, MOST_STEPS, parameter_points
+from orchestrator.batch.sample_design import MOST_STEPS, Design, is_grid, parameter_points
+from orchestrator.errors import BadInput
 
 
 @pytest.mark.parametrize(

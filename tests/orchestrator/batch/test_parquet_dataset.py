@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.batch import parquet_dataset
+from orchestrator.batch.confidence_interval import mean_and_half
 from orchestrator.batch.parameter_axis import read_axes
 from orchestrator.batch.parquet_dataset import HALF, Measured, write_tables
 from orchestrator.batch.sample_design import Design, parameter_points
-from orchestrator.batch.confidence_interval import mean_and_half
 
 AXES = read_axes(["sources=1,2,3,4,5,6"], "--over", {"sources": "traffic.gen.flows"})
 PLACES = parameter_points(AXES, 6, Design.grid, "--over")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.batch.batch_executor import MeasuredPoint
+from orchestrator.batch.plan_trial import PlanTrial, plan_expectations
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
-from orchestrator.batch.batch_executor import MeasuredPoint
-from orchestrator.batch.plan_trial import plan_expectations, PlanTrial
 from tests.orchestrator.batch.made import FULL
 from tests.orchestrator.worlds import line_of_three
 

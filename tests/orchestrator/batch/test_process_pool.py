@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.batch.process_pool import ProcessPool
 from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.process_pool import ProcessPool
 
 
 def numbered(subjects: str) -> list[tuple[int, Point]]:

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunFailed
-from orchestrator.batch.worker_replies import DONE, FAILED
-from orchestrator.batch.realtime_executors import TRIES
-from orchestrator.batch.realtime_executors import concurrent_executor
-from orchestrator.batch.result_store import Row
 from orchestrator.batch.experiment import Point
+from orchestrator.batch.realtime_executors import TRIES, concurrent_executor
+from orchestrator.batch.result_store import Row
+from orchestrator.batch.worker_replies import DONE, FAILED
+from orchestrator.errors import RunFailed
 from tests.orchestrator.batch.made import points, random_flow
 from tests.patience import PATIENCE_S
 

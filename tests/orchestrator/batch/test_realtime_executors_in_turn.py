@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import BadInput, RunFailed
 from orchestrator.batch.batch_executor import PointFailed
-from orchestrator.batch.realtime_executors import plan_of, serial_executor, TRIES
-from orchestrator.batch.result_store import Row, Store
 from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.realtime_executors import TRIES, plan_of, serial_executor
+from orchestrator.batch.result_store import Row, Store
 from orchestrator.batch.sweep_design import Sweep, SweepOptions
 from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
+from orchestrator.errors import BadInput, RunFailed
 from orchestrator.testbed.sweep_executors import SweepMachines
 from tests.orchestrator.batch.made import random_flow
 from tests.orchestrator.batch.test_sweep_design import rows
@@ -134,7 +134,10 @@ def test_other_machines_and_paces_make_other_points() -> None:
 @pytest.mark.parametrize(
     ("machines", "option"),
     [
-        (SweepMachines(target="simulated", controller="tcp://a:1"), "--target.*each can hold gateware"),
+        (
+            SweepMachines(target="simulated", controller="tcp://a:1"),
+            "--target.*each can hold gateware",
+        ),
         (SweepMachines(target="nowhere", controller="tcp://a:1"), "--target"),
         (SweepMachines(target="gateware", controller="tcp://a:1", pace=0.5), "--pace"),
         (SweepMachines(controller="tcp://a:1", testbed=Path("x")), "--testbed"),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import BadInput
-from orchestrator.batch.result_store import Store
 from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.result_store import Store
+from orchestrator.errors import BadInput
 
 SUBJECT = Experiment("made", "simulated", {}, "0" * 64)
 ONE, OTHER = Point(SUBJECT, 1), Point(SUBJECT, 2)

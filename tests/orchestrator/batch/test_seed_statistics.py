@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from orchestrator.batch.batch_executor import MeasuredPoint
+from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.seed_statistics import judge_seeds, read_seeds
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.batch.batch_executor import MeasuredPoint
-from orchestrator.batch.seed_statistics import judge_seeds, read_seeds
-from orchestrator.batch.experiment import Experiment, Point
 from tests.orchestrator.worlds import line_of_three
 
 SUBJECT = Experiment("made", "simulated", {}, "0")

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from orchestrator.errors import BadInput
 from orchestrator.batch.parameter_axis import read_axes
-from orchestrator.batch.sobol import Saltelli
 from orchestrator.batch.sample_design import ParameterPoint
+from orchestrator.batch.sobol import Saltelli
+from orchestrator.errors import BadInput
 
 A, B = 7.0, 0.1
 FIRST = {"x.x": 0.3139, "y.y": 0.4424, "z.z": 0.0}

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
+from orchestrator.batch.batch_executor import MeasuredPoint, forecast, run_points
+from orchestrator.batch.experiment import Point
+from orchestrator.batch.parameter_axis import read_axes
+from orchestrator.batch.result_store import Store
+from orchestrator.batch.sample_design import parameter_points
+from orchestrator.batch.statement_regions import RegionSearch
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.batch.parameter_axis import read_axes
-from orchestrator.batch.batch_executor import MeasuredPoint, run_points
-from orchestrator.batch.statement_regions import RegionSearch
-from orchestrator.batch.batch_executor import forecast
-from orchestrator.batch.sample_design import parameter_points
-from orchestrator.batch.result_store import Store
-from orchestrator.batch.experiment import Point
 from tests.orchestrator.batch.made import FULL
 from tests.orchestrator.worlds import line_of_three
 

@@ -9,16 +9,15 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from orchestrator.batch import process_pool
+from orchestrator.batch.confidence_interval import mean_and_half
+from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.batch.result_store import Store, prune_store
+from orchestrator.batch.stream_executor import process_executor
+from orchestrator.batch.sweep_design import Sweep, SweepOptions
+from orchestrator.batch.sweep_run import TRIES, SweepRun, write_sweep_folder
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.batch import process_pool
-from orchestrator.batch.result_store import prune_store
-from orchestrator.batch.confidence_interval import mean_and_half
-from orchestrator.batch.result_store import Store
-from orchestrator.batch.experiment import Experiment, Point
-from orchestrator.batch.sweep_design import Sweep, SweepOptions
-from orchestrator.batch.sweep_run import SweepRun, TRIES, write_sweep_folder
-from orchestrator.batch.stream_executor import process_executor
 from orchestrator.run.execute_run import run
 from tests.orchestrator.batch.made import FULL, random_flow
 

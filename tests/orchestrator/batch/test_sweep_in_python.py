@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import tailback
+from orchestrator.batch.batch_executor import PointFailed
 from orchestrator.cli import sweep as command
 from orchestrator.errors import BadInput
-from orchestrator.batch.batch_executor import PointFailed
 from orchestrator.targets.software.namespace_probe import probe
 from orchestrator.testbed import curve_keys as keys_of
 from orchestrator.testbed.interruptible_wait import wait_for_run

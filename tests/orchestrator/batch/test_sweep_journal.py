@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
+from orchestrator.batch.parquet_dataset import axis_values
+from orchestrator.batch.result_store import Store
+from orchestrator.batch.stream_executor import process_executor
+from orchestrator.batch.sweep_design import Sweep, SweepOptions
+from orchestrator.batch.sweep_journal import SweepJournal, journaled
+from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
 from orchestrator.live import session_registry
 from orchestrator.live.session_registry import running_sweeps
-from orchestrator.batch.parquet_dataset import axis_values
-from orchestrator.batch.sweep_journal import journaled, SweepJournal
-from orchestrator.batch.result_store import Store
-from orchestrator.batch.sweep_design import Sweep, SweepOptions
-from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
-from orchestrator.batch.stream_executor import process_executor
 from tests.orchestrator.batch.made import FULL, random_flow
-from tests.orchestrator.batch.test_sweep_design import RATES, rows, SHARE
+from tests.orchestrator.batch.test_sweep_design import RATES, SHARE, rows
 
 Line = dict[str, Any]
 

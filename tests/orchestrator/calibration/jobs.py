@@ -9,15 +9,14 @@ from typing import Any
 
 from orchestrator.calibration import shaping_accuracy as delays
 from orchestrator.calibration import shaping_accuracy as limiters
-from orchestrator.calibration.profile_statistics import as_plain_data
-from orchestrator.calibration.shaping_accuracy import measure_delay
-from orchestrator.calibration.departure_lateness import measure_departures
-from orchestrator.calibration.forwarding_rate import measure_forwarding
-from orchestrator.calibration.shaping_accuracy import measure_limiter
-from orchestrator.calibration.trial_plans import delayed, FRAME, GIGABIT, limited, S
 from orchestrator.calibration.core_stalls import measure_stalls
 from orchestrator.calibration.datapath_trial import rehearse
+from orchestrator.calibration.departure_lateness import measure_departures
+from orchestrator.calibration.forwarding_rate import measure_forwarding
+from orchestrator.calibration.profile_statistics import as_plain_data
 from orchestrator.calibration.reaction_delay import measure_turnaround
+from orchestrator.calibration.shaping_accuracy import measure_delay, measure_limiter
+from orchestrator.calibration.trial_plans import FRAME, GIGABIT, S, delayed, limited
 from orchestrator.targets.software.packet_backends import PACKETS
 
 SECONDS = 0.4

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.calibration.packet_observer import (
-    ObservedFrames,
     SLOT,
     SNAP,
-    unpacked,
     USER,
     VLAN_VALID,
+    ObservedFrames,
+    unpacked,
 )
 from orchestrator.errors import RunFailed
 

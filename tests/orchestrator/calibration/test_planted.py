@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.targets.software.worker_process import run_job, Worker
+from orchestrator.targets.software.worker_process import Worker, run_job
 from tests.orchestrator.calibration.jobs import MOST_STALLED
 
 JOBS = "tests.orchestrator.calibration.jobs:"

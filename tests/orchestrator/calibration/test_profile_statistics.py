@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.calibration.core_stalls import FLOOR_NS, stalls_of
+from orchestrator.calibration.forwarding_rate import forwarding_of
 from orchestrator.calibration.profile_statistics import (
     gap_ns,
     matched,
@@ -15,9 +17,7 @@ from orchestrator.calibration.profile_statistics import (
     overlapping,
     window_errors,
 )
-from orchestrator.calibration.forwarding_rate import forwarding_of
 from orchestrator.calibration.shaping_accuracy import limiter_of
-from orchestrator.calibration.core_stalls import FLOOR_NS, stalls_of
 
 SPANS = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50)), max_size=8)
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from orchestrator.cli import batch_options, main
 from orchestrator.batch import realtime_executors
 from orchestrator.batch.experiment import Experiment, Point
+from orchestrator.cli import batch_options, main
 from orchestrator.registry import Registry
 from orchestrator.terminal.plan_loading import load_plan
-from tests.orchestrator.cli.interrupted import interrupted
 from tests.orchestrator.batch.made import FULL, random_flow
+from tests.orchestrator.cli.interrupted import interrupted
 
 CAUGHT = {"name": "idle", "set": {"traffic.gen.rate": "1Mb/s"}}
 MISSED_BY_NOBODY = {"name": "roomy", "set": {"nodes.switch.buffer": "900KB"}}
@@ -91,7 +91,9 @@ def test_json_is_one_result_per_plan_and_a_second_time_nothing_is_run(
     first = tailback(*words)
     kept = (tmp_path / "runs" / ".points").iterdir()
     before = {path: path.read_bytes() for path in kept}
-    monkeypatch.setattr("orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"])
+    monkeypatch.setattr(
+        "orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"]
+    )
     again = tailback(*words)
     assert first.exit_code == again.exit_code == 0
     assert json.loads(first.stdout) == json.loads(again.stdout)
@@ -173,5 +175,7 @@ def test_programs_keep_the_machines_own_time(
 
     monkeypatch.setattr(realtime_executors, "run_locally", ordinarily)
     plan = load_plan(name, [])
-    batch_options.at_sustained_paces(lambda point: plan)(Point(Experiment(name, "software", {}, "digest"), 1))
+    batch_options.at_sustained_paces(lambda point: plan)(
+        Point(Experiment(name, "software", {}, "digest"), 1)
+    )
     assert [("pace" in how) for how in told] == [paced]

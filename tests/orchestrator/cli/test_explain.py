@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 from orchestrator.cli import main
 from orchestrator.cli.plan_key_completion import complete_key
 from orchestrator.registry import Registry
-from tests.orchestrator.cli.interrupted import interrupted
 from tests.orchestrator.batch.made import FULL, random_flow
+from tests.orchestrator.cli.interrupted import interrupted
 
 BUSY = FULL | {"name": "busy", "min": 0.4}
 RATE = "traffic.gen.rate=100Mb/s,300Mb/s,500Mb/s,700Mb/s"

@@ -221,7 +221,11 @@ def test_what_tells_of_commands_imports_nothing_that_is_slow(words):
 
 NOT_FOR_A_RUN = (
     *("zmq", "networkx", "multiprocessing", "matplotlib", "scipy", "pandas"),
-    *("orchestrator.testbed.inventory", "orchestrator.profile.profile_model", "traces.metrics.dut_metrics"),
+    *(
+        "orchestrator.testbed.inventory",
+        "orchestrator.profile.profile_model",
+        "traces.metrics.dut_metrics",
+    ),
 )
 """What a simulated run that nobody watches has no use of, as long as no report is drawn."""
 AN_INSTANT = """

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from orchestrator import __version__
-from orchestrator.cli import main, papers_page
 from orchestrator.batch import paper_figures
 from orchestrator.batch.paper_figures import Paper
+from orchestrator.cli import main, papers_page
 from orchestrator.registry import Registry
 from tests.orchestrator.batch.made import FULL, random_flow
 
@@ -114,7 +114,9 @@ def test_what_is_kept_is_not_run_again_and_what_is_not_run_says_so(
     assert runs == ["not run"] * 3
     first = tailback("beta", "--seeds", 2)
     assert first.exit_code == 0, first.output
-    monkeypatch.setattr("orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"])
+    monkeypatch.setattr(
+        "orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"]
+    )
     assert tailback("beta", "--seeds", 2).stdout == first.stdout
     page = tailback("--seeds", 2, "--within", 0).stdout
     assert "| Alpha | simulated | 2 | 0 (0 refused) | 3 | 0 | 0 | 3 | -, 1 not run |" in page
@@ -203,7 +205,9 @@ def test_columns_made_elsewhere_are_taken_and_not_run_again(
     whole = tailback("--seeds", 2)
     for paper in ("alpha", "beta"):
         (tmp_path / f"{paper}.json").write_text(tailback(paper, "--seeds", 2, "--json").stdout)
-    monkeypatch.setattr("orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"])
+    monkeypatch.setattr(
+        "orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"]
+    )
     joined = ("--with", tmp_path / "alpha.json", "--with", tmp_path / "beta.json")
     here = ("--target", "gateware:1", "--within", 0)
     page = tailback(*here, *joined).stdout

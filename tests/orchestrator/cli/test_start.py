@@ -71,7 +71,10 @@ def test_threads_of_linear_algebra_sleep_at_once(own: dict[str, str], came: str)
     )
     environment = {k: v for k, v in python_command.environment().items() if "OPENBLAS" not in k}
     done = subprocess.run(
-        python_command.code(text, "--version"), env=environment | own, capture_output=True, text=True
+        python_command.code(text, "--version"),
+        env=environment | own,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert came in done.stdout.split(), done.stdout

@@ -16,7 +16,9 @@ ENTRIES = [
     run_catalog.Entry("live", "abc", "demo", "● running", "now", "on simulated"),
     run_catalog.Entry("plan", "quickstart", "quickstart", "plan", "2s", "A first run"),
     run_catalog.Entry("run", "runs/demo/20260101T120000Z-aa", "demo", "met", "01-01 12:00", "on x"),
-    run_catalog.Entry("run", "runs/demo/20260101T110000Z-bb", "demo", "missed", "01-01 11:00", "on x"),
+    run_catalog.Entry(
+        "run", "runs/demo/20260101T110000Z-bb", "demo", "missed", "01-01 11:00", "on x"
+    ),
 ]
 
 

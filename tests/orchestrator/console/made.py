@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator import algorithm
-from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import probes
 from orchestrator.console.run_data import Moment, RunData
 from orchestrator.console.run_sources import take_in
 from orchestrator.live import feed_messages
@@ -149,7 +149,9 @@ class Catalog:
         for one in self.algorithms:
             if (one.kind, one.name) == (kind, name):
                 return one
-        raise UnknownAlgorithm(kind, name, [one.name for one in self.algorithms if one.kind == kind])
+        raise UnknownAlgorithm(
+            kind, name, [one.name for one in self.algorithms if one.kind == kind]
+        )
 
     def target(self, name: str) -> Any:
         from orchestrator.registry import Registry

@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any
 
-from orchestrator.console.sweep_data import new_sweep, SweepData, take_in
+from orchestrator.console.sweep_data import SweepData, new_sweep, take_in
 
 SD = "queue_bytes.sd of switch.sink in high"
 USED = "utilization of switch.sink in high"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.console.cpu_throttle import CpuThrottle, NICE
+from orchestrator.console.cpu_throttle import NICE, CpuThrottle
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from textual.widgets import Button, Input, Static
 
 from orchestrator.console import key_actions, run_launcher
 from orchestrator.console.app import Console
-from orchestrator.console.run_data import RunData
 from orchestrator.console.filter_field import Filter
 from orchestrator.console.footer import Keys
 from orchestrator.console.key_bindings import ACTIONS, keymap
-from orchestrator.console.run_sources import FolderSource
+from orchestrator.console.run_data import RunData
 from orchestrator.console.run_launcher import Draft
+from orchestrator.console.run_sources import FolderSource
 from orchestrator.console.text_table import Table
 from orchestrator.console.views.control_view import Control
 from orchestrator.console.views.events_view import Events
@@ -160,7 +160,9 @@ def test_links_and_ports_ask_before_they_stop_traffic() -> None:
 
 def test_what_was_cut_is_mended_without_asking() -> None:
     source = MadeSource(data())
-    cut = feed_messages.RunEvent(number=0, time_ps=MS, what="cut", entity="up", detail={"live": True})
+    cut = feed_messages.RunEvent(
+        number=0, time_ps=MS, what="cut", entity="up", detail={"live": True}
+    )
     from orchestrator.console.run_sources import take_in
 
     take_in(source.data, cut)
@@ -435,7 +437,10 @@ def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over
     text = resolved().plan.with_data(changed).to_toml()
     from orchestrator.console.run_sources import take_in
 
-    take_in(source.data, feed_messages.RunDescription(plan_text=text, columns=named(source.data.columns)))
+    take_in(
+        source.data,
+        feed_messages.RunDescription(plan_text=text, columns=named(source.data.columns)),
+    )
 
     async def script(pilot: Any, app: Console) -> None:
         await pilot.press("w")

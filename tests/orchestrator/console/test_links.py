@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import probes
 from orchestrator.console.run_data import RunData
 from orchestrator.console.topology_layout import NetworkSnapshot
 from orchestrator.plan import Plan

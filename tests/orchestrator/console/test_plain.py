@@ -81,9 +81,9 @@ async def walk(pilot: Any, app: Console) -> None:
 @pytest.mark.usefixtures("alone")
 def test_a_tampered_folder_steers_no_screen(tampered: Path) -> None:
     source = run_sources.FolderSource(tampered)
-    assert [steers(entry.name + entry.text) for entry in run_catalog.entries(tampered.parents[1])] == [
-        False
-    ]
+    assert [
+        steers(entry.name + entry.text) for entry in run_catalog.entries(tampered.parents[1])
+    ] == [False]
     drive(console(source, base=tampered.parents[1]), walk, (120, 40))
 
 

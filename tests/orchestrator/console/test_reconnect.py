@@ -18,12 +18,12 @@ from orchestrator.console.run_sources import LiveSource
 from orchestrator.console.views.runs_view import Runs
 from orchestrator.live import session_registry
 from orchestrator.live.feed_server import FeedServer
-from orchestrator.live.sample_rows import AccumulatedRows
 from orchestrator.live.live_session import Session
+from orchestrator.live.sample_rows import AccumulatedRows
 from orchestrator.testbed import curve_keys
 from orchestrator.testbed.controller import controller_client
-from orchestrator.testbed.controller.live_feed import KeyedFeed
 from orchestrator.testbed.controller.controller_messages import State, Status
+from orchestrator.testbed.controller.live_feed import KeyedFeed
 from orchestrator.testbed.wire.rpc_server import Handler, RequestDispatcher, RpcServer
 from tests.orchestrator.console.made import STEP, data
 
@@ -56,11 +56,17 @@ class Ways:
         for folder in (self._server, self._user):
             curve_keys.make(folder, folder.name)
         curve_keys.authorise(self._server, str(self._user / curve_keys.PUBLIC))
-        curve_keys.authorise(self._user, str(self._server / curve_keys.PUBLIC), kind=curve_keys.KNOWN)
+        curve_keys.authorise(
+            self._user, str(self._server / curve_keys.PUBLIC), kind=curve_keys.KNOWN
+        )
 
     def private(self, session: Session) -> FeedServer:
         """A socket in the user's private folder."""
-        return FeedServer(session, session_registry.address_in(session_registry.sessions_folder() or Path(), session.run) or "")
+        return FeedServer(
+            session,
+            session_registry.address_in(session_registry.sessions_folder() or Path(), session.run)
+            or "",
+        )
 
     def keyed(self, session: Session) -> FeedServer:
         """A port, at first any, that lets in those whose keys are authorised."""
@@ -123,7 +129,9 @@ def test_a_controller_that_falls_silent_is_said_and_heard_again(
     Ways(alone)
     pair = curve_keys.own(alone / "server")
     answer = State(name="lab", machines=[], runs=["r1"]).model_dump()
-    desk = RequestDispatcher({"status": Handler(Status, lambda peer, request, body: (answer, None), reads=True)})
+    desk = RequestDispatcher(
+        {"status": Handler(Status, lambda peer, request, body: (answer, None), reads=True)}
+    )
     told: list[str] = []
 
     def server(endpoint: str) -> RpcServer:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from orchestrator.console import change_detection, parameter_values
-from orchestrator.console.run_data import RunData
 from orchestrator.console.live_expectations import judge_so_far
 from orchestrator.console.plan_parameters import parameters
+from orchestrator.console.run_data import RunData
 from orchestrator.console.time_plot import nice, thin
 from orchestrator.console.time_window import Window
 from orchestrator.recording import Column
@@ -109,9 +109,13 @@ def test_levels_follow_the_timeline(catalog: object) -> None:
     key = "nodes.switch.congestion_point.set_point"
     table["timeline"].append({"at": "1s", "set": key, "to": "20KB"})
     run.resolved = run.plan.with_data(table).check(catalog)  # type: ignore[arg-type]
-    assert parameter_values.parameter(run, "congestion_point", "switch.sink", "set_point", 999 * MS) == 33_000
     assert (
-        parameter_values.parameter(run, "congestion_point", "switch.sink", "set_point", 1000 * MS) == 20_000
+        parameter_values.parameter(run, "congestion_point", "switch.sink", "set_point", 999 * MS)
+        == 33_000
+    )
+    assert (
+        parameter_values.parameter(run, "congestion_point", "switch.sink", "set_point", 1000 * MS)
+        == 20_000
     )
 
 

@@ -12,23 +12,24 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from orchestrator.batch.result_store import Store
+from orchestrator.batch.stream_executor import process_executor
+from orchestrator.batch.sweep_design import Sweep as Planned
+from orchestrator.batch.sweep_design import SweepOptions
+from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
 from orchestrator.cli.console import sweep_here
 from orchestrator.console import run_catalog, sweep_map
 from orchestrator.console.app import Console
 from orchestrator.console.sweep_curve import drawn_curve
 from orchestrator.console.sweep_data import SweepData, take_in
-from orchestrator.console.sweep_map import drawn_map, Look
+from orchestrator.console.sweep_map import Look, drawn_map
 from orchestrator.console.sweep_sources import JournalSource, SweepFolder
 from orchestrator.console.text_table import Table
 from orchestrator.console.views.runs_view import Runs
 from orchestrator.console.views.sweep_view import Sweep
 from orchestrator.errors import BadInput
 from orchestrator.live import session_registry
-from orchestrator.batch.result_store import Store
-from orchestrator.batch.sweep_design import Sweep as Planned
-from orchestrator.batch.sweep_design import SweepOptions
-from orchestrator.batch.sweep_run import SweepRun, write_sweep_folder
-from orchestrator.batch.stream_executor import process_executor
+from tests.orchestrator.batch.made import FULL, random_flow
 from tests.orchestrator.console.made_sweep import (
     DELAYS,
     SD,
@@ -44,7 +45,6 @@ from tests.orchestrator.console.made_sweep import (
 from tests.orchestrator.console.test_key_actions import Clock, drive
 from tests.orchestrator.console.test_plain import EVIL, steers
 from tests.orchestrator.console.test_screens import SIZES, compare, run
-from tests.orchestrator.batch.made import FULL, random_flow
 
 MADE: dict[str, Callable[[], SweepData]] = {
     "map": over_two,

@@ -7,7 +7,7 @@ import pytest
 from textual.geometry import Size
 
 from orchestrator.console.braille_canvas import BANDED, BRAILLE
-from orchestrator.console.time_plot import alike, Content, drawn, Line
+from orchestrator.console.time_plot import Content, Line, alike, drawn
 
 SPAN = (0, 10**12)
 SIZE = Size(80, 24)

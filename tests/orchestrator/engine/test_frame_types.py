@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from orchestrator.algorithm import congestion_point
 from orchestrator.engine.frames import frame_codec, type_registry
+from orchestrator.engine.frames.core_frame_types import CORE
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.frames.frame_codec import sampled_length
-from orchestrator.engine.frames.core_frame_types import CORE
-from orchestrator.engine.frames.frame_field import Field, FILL_FF, mac, NUMBER, number, WRITTEN
+from orchestrator.engine.frames.frame_field import FILL_FF, NUMBER, WRITTEN, Field, mac, number
 from orchestrator.engine.frames.frame_field import READ as IS_READ
 from orchestrator.engine.frames.frame_type import FrameType, match_octets, table, write_octets
 from orchestrator.engine.records import CE, CNM, DATA, FRAME, RETURNED, record

@@ -13,8 +13,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from orchestrator.engine.frames import FOREIGN
-from orchestrator.engine.frames.roce_icrc import icrc
 from orchestrator.engine.frames.ipv4_header import address_hop, rewrite
+from orchestrator.engine.frames.roce_icrc import icrc
 from orchestrator.engine.records import CE, CNP, DATA, ECHO, ECT0, PROBE, RETURNED
 from tests.orchestrator.engine.test_frames import data, descriptor, fields, index, read, written
 

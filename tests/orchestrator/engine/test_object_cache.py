@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from orchestrator.engine import cache_paths, object_cache
-from orchestrator.engine.object_cache import UNFIT
 from orchestrator.engine.jit import DISABLED, compiled
 from orchestrator.engine.lazy_imports import LazyIntrinsic
+from orchestrator.engine.object_cache import UNFIT
 from tests.orchestrator.engine.written import written
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")

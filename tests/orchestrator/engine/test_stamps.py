@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from orchestrator.engine.frames import decode, encode, telemetry_header, type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.frames.telemetry_header import (
-    get_stamps,
     HIGHEST,
     LOWEST,
+    WORD_MASK,
+    get_stamps,
     put_stamps,
     room_octets,
-    WORD_MASK,
     write_extreme_stamp,
     write_stamp,
 )

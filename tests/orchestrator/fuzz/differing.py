@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from orchestrator.fuzz.invariant_check import check_plan, InvalidPlan
+from orchestrator.fuzz.invariant_check import InvalidPlan, check_plan
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.units import RATE, SIZE
 from orchestrator.recording import Recording

@@ -17,7 +17,7 @@ def main() -> None:
     asked = json.load(sys.stdin)
     plant_all(asked["changes"])
     from orchestrator.fuzz.cross_target import CoreComparison
-    from orchestrator.fuzz.fuzz_loop import hunt, Options
+    from orchestrator.fuzz.fuzz_loop import Options, hunt
 
     done = hunt(Options(**asked["options"]), (CoreComparison(),) if asked["cores"] else ())
     json.dump(

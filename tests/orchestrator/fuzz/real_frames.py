@@ -8,11 +8,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from orchestrator.fuzz.python_kernel_process import PythonKernels
-from orchestrator.fuzz.plan_corpus import as_numbers
-from orchestrator.fuzz.kernel_sources import Function, functions_of
-from orchestrator.fuzz.condition_coverage import Marks
 from orchestrator.fuzz.branch_coverage import Branch, branch_text
+from orchestrator.fuzz.condition_coverage import Marks
+from orchestrator.fuzz.kernel_sources import Function, functions_of
+from orchestrator.fuzz.plan_corpus import as_numbers
+from orchestrator.fuzz.python_kernel_process import PythonKernels
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 
@@ -58,7 +58,10 @@ def reached_on_real_frames(plans: Sequence[Plan]) -> Seen:
 
     def work() -> None:
         try:
-            with PythonKernels() as here, PythonKernels(target="software", like=lambda: here.last) as real:
+            with (
+                PythonKernels() as here,
+                PythonKernels(target="software", like=lambda: here.last) as real,
+            ):
                 for plan in _all_of(waiting):
                     _run(plan, here, real, seen)
                 there.append(_parts(real))
@@ -104,7 +107,9 @@ def _run(plan: Plan, here: PythonKernels, real: PythonKernels, seen: Seen) -> No
 def _parts(real: PythonKernels) -> tuple[set[str], set[str], set[str]]:
     share = real.kernels
     parts = (share.reached, share.missing, share.contradicted)
-    reached, missing, contradicted = ({branch_text(real.marks, one) for one in part} for part in parts)
+    reached, missing, contradicted = (
+        {branch_text(real.marks, one) for one in part} for part in parts
+    )
     return reached, missing, contradicted
 
 

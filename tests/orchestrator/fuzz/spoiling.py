@@ -11,7 +11,7 @@ import pytest
 from orchestrator.assembly import Assembly
 from orchestrator.engine.node import event_loop
 from orchestrator.engine.node.world_arrays import World
-from orchestrator.fuzz.invariant_check import check_table, Finding
+from orchestrator.fuzz.invariant_check import Finding, check_table
 from orchestrator.run.frame_audit import Audit
 from tests.orchestrator.plan.test_pfc_headroom import given_headroom, squeezed
 from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, run_until
@@ -87,7 +87,13 @@ def crossing() -> Table:
         },
         "traffic": {
             "wide": {"plugin": "cbr", "from": "h", "to": "all", "rate": LINK // 2},
-            "algorithm_named": {"plugin": "cbr", "from": "h", "to": "d1", "rate": LINK // 2, "frame": 700},
+            "algorithm_named": {
+                "plugin": "cbr",
+                "from": "h",
+                "to": "d1",
+                "rate": LINK // 2,
+                "frame": 700,
+            },
         },
     }
 

@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 from orchestrator import python_command
 from orchestrator.cli.main import assemble
 from orchestrator.fuzz import cross_target
-from orchestrator.fuzz.python_kernel_process import PythonKernels
-from orchestrator.fuzz.plan_corpus import plans_in
+from orchestrator.fuzz.branch_coverage import Branches, BranchShare, _share, branch_text, reasons
+from orchestrator.fuzz.condition_coverage import Marks
 from orchestrator.fuzz.fuzz_loop import REACHING
 from orchestrator.fuzz.invariant_check import check_invariants
-from orchestrator.fuzz.condition_coverage import Marks
-from orchestrator.fuzz.branch_coverage import _share, branch_text, Branches, BranchShare, reasons
+from orchestrator.fuzz.plan_corpus import plans_in
 from orchestrator.fuzz.plan_minimizer import minimized
+from orchestrator.fuzz.python_kernel_process import PythonKernels
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import Table, line_of_three, recorded
@@ -134,7 +134,9 @@ def test_branches_are_counted_on_real_frames_too(tmp_path: Path) -> None:
         for _, plan in plans_in(tmp_path):
             looked = check_invariants(plan.check(Registry.load()), (real, plain))
             assert looked.finding is None, looked.finding
-        there, here = ({branch_text(one.marks, b) for b in one.kernels.reached} for one in (real, plain))
+        there, here = (
+            {branch_text(one.marks, b) for b in one.kernels.reached} for one in (real, plain)
+        )
         node = real.reached()["node"]["reached"]
     assert len(there & here) > 0.8 * len(here)
     assert node > 100

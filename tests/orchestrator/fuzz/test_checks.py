@@ -11,9 +11,9 @@ import pytest
 from orchestrator.engine.node import event_loop
 from orchestrator.errors import RunFailed
 from orchestrator.fuzz import cross_target, fuzz_loop, invariant_check
+from orchestrator.fuzz.fuzz_loop import Options, hunt
+from orchestrator.fuzz.invariant_check import STEPS, Finding, check_table
 from orchestrator.fuzz.plan_corpus import as_text, keep
-from orchestrator.fuzz.fuzz_loop import hunt, Options
-from orchestrator.fuzz.invariant_check import check_table, Finding, STEPS
 from orchestrator.fuzz.python_kernel_worker import digest
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry

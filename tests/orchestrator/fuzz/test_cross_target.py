@@ -10,15 +10,14 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.main import assemble
 from orchestrator.errors import BadInput, Refused, RunFailed
-from orchestrator.fuzz.python_kernel_process import PythonKernels, SLOWLY, TRIES
+from orchestrator.fuzz.branch_coverage import Branch, Branches, coverage_lines, not_run
 from orchestrator.fuzz.condition_coverage import conditions
-from orchestrator.fuzz.plan_corpus import plans_in
+from orchestrator.fuzz.cross_target import RecordedTarget, coverage_check
 from orchestrator.fuzz.fuzz_loop import REACHING
 from orchestrator.fuzz.invariant_check import Finding
+from orchestrator.fuzz.plan_corpus import plans_in
+from orchestrator.fuzz.python_kernel_process import SLOWLY, TRIES, PythonKernels
 from orchestrator.fuzz.python_kernel_worker import FAILED, RAN, REFUSED, run
-from orchestrator.fuzz.branch_coverage import Branch, Branches, not_run
-from orchestrator.fuzz.branch_coverage import coverage_lines
-from orchestrator.fuzz.cross_target import coverage_check, RecordedTarget
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import line_of_three
 

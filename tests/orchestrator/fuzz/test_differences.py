@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.fuzz.cross_target import OtherTarget
-from orchestrator.fuzz.fuzz_loop import hunt, Options
-from orchestrator.fuzz.invariant_check import check_table, InvalidPlan, Table
+from orchestrator.fuzz.fuzz_loop import Options, hunt
+from orchestrator.fuzz.invariant_check import InvalidPlan, Table, check_table
 from orchestrator.fuzz.plan_minimizer import minimized
 from orchestrator.registry import Registry
 from tests.orchestrator.fuzz.differing import DIFFERENCES, Differing

@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 from orchestrator.cli.main import assemble
 from orchestrator.errors import BadInput
 from orchestrator.fuzz import algorithm_file, cross_target
-from orchestrator.fuzz.python_kernel_process import PythonKernels
+from orchestrator.fuzz.fuzz_loop import Options, hunt
+from orchestrator.fuzz.invariant_check import CheckedPlan, Finding, check_invariants, check_table
 from orchestrator.fuzz.plan_corpus import as_numbers, as_text, keep, plans_in, write_captures
-from orchestrator.fuzz.fuzz_loop import hunt, Options
-from orchestrator.fuzz.invariant_check import check_invariants, check_table, CheckedPlan, Finding
 from orchestrator.fuzz.plan_minimizer import candidates, minimized
+from orchestrator.fuzz.python_kernel_process import PythonKernels
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
@@ -243,7 +243,9 @@ def test_each_invariant_takes_numbers_and_arrays() -> None:
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*.toml")), ids=lambda path: path.stem)
 def test_what_was_found_once_is_not_found_again(path: Path) -> None:
-    looked = check_invariants(Plan.load(path).check(Registry.load()), (cross_target.CoreComparison(),))
+    looked = check_invariants(
+        Plan.load(path).check(Registry.load()), (cross_target.CoreComparison(),)
+    )
     assert looked.finding is None, looked.finding
 
 

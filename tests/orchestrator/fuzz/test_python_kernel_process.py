@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fuzz.python_kernel_process import PythonKernels
-from orchestrator.fuzz.condition_coverage import conditions, LOOP, MARK, marked
-from orchestrator.fuzz.plan_corpus import as_numbers, plans_in
+from orchestrator.fuzz.branch_coverage import Branch, branch_text
+from orchestrator.fuzz.condition_coverage import LOOP, MARK, conditions, marked
 from orchestrator.fuzz.fuzz_loop import REACHING
 from orchestrator.fuzz.kernel_sources import functions_of
-from orchestrator.fuzz.branch_coverage import Branch, branch_text
+from orchestrator.fuzz.plan_corpus import as_numbers, plans_in
+from orchestrator.fuzz.python_kernel_process import PythonKernels
 from orchestrator.registry import Registry
 from tests.orchestrator.fuzz.real_frames import (
+    SAMPLE,
+    Seen,
     function_of,
     functions_in,
     reached_on_real_frames,
-    SAMPLE,
-    Seen,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,9 @@ def test_all_branches_of_shipped_kernels_are_reached(monkeypatch: pytest.MonkeyP
             assert plain.run(as_numbers(plan)) != "", f"{path.name} is no plan any more"
             own = functions_in(plan)
             marks = plain.marks
-            strange |= {branch_text(marks, b) for b in plain.last if function_of(marks, b) not in own}
+            strange |= {
+                branch_text(marks, b) for b in plain.last if function_of(marks, b) not in own
+            }
             if path.stem in SAMPLE:
                 sampled |= plain.last
         share, marks = plain.kernels, plain.marks

@@ -12,13 +12,13 @@ from orchestrator.engine.records import CNM, DATA, FRAMES, NEVER, NONE, PAUSE
 from orchestrator.run import frame_audit
 from orchestrator.run.frame_audit import Audit
 from tests.orchestrator.fuzz.spoiling import (
+    PLANS,
+    Spoil,
     assembled_until,
     changed,
     finding_of,
     lists,
-    PLANS,
     row,
-    Spoil,
 )
 
 SOURCE = inspect.getsource(frame_audit)

@@ -11,7 +11,7 @@ from orchestrator.fuzz import invariant_check
 from orchestrator.fuzz.invariant_check import check_table
 from orchestrator.recording import Recording
 from orchestrator.run import world_invariants
-from tests.orchestrator.fuzz.spoiling import changed, finding_of, PLANS, Spoil
+from tests.orchestrator.fuzz.spoiling import PLANS, Spoil, changed, finding_of
 
 HELD = 5_000
 """Octets in a buffer, so that one more or less breaks nothing else."""

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.main import assemble
-from orchestrator.fuzz.python_kernel_process import PythonKernels
-from orchestrator.fuzz.plan_corpus import as_text, keep, plans_in
-from orchestrator.fuzz.fuzz_loop import hunt, Options
-from orchestrator.fuzz.invariant_check import Finding
 from orchestrator.fuzz.branch_coverage import coverage_lines
+from orchestrator.fuzz.fuzz_loop import Options, hunt
+from orchestrator.fuzz.invariant_check import Finding
+from orchestrator.fuzz.plan_corpus import as_text, keep, plans_in
+from orchestrator.fuzz.python_kernel_process import PythonKernels
 from orchestrator.progress import Progress
 from orchestrator.registry import Registry
 from orchestrator.terminal.exit_codes import Terminated

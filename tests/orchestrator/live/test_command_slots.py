@@ -11,15 +11,15 @@ from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.assembly.live_commands import Command
 from orchestrator.engine.records import SET
 from orchestrator.live import world_changes
+from orchestrator.live.command_slots import EVERY_PS, MARGIN_PS, WIDTH, CommandSlots, slot_times
 from orchestrator.live.live_changes import (
     ChangedPlan,
     ChangeRefused,
     ChangeTooLate,
     LiveChanges,
-    run_to_end,
     Step,
+    run_to_end,
 )
-from orchestrator.live.command_slots import CommandSlots, EVERY_PS, MARGIN_PS, slot_times, WIDTH
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import MS, line_of_three, recorded, run_until
@@ -86,7 +86,9 @@ def test_a_change_for_which_too_few_slots_are_left_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assembly = world()
-    monkeypatch.setattr(world_changes, "commands_for", lambda *_: [Command(SET, 0, 0)] * (WIDTH + 1))
+    monkeypatch.setattr(
+        world_changes, "commands_for", lambda *_: [Command(SET, 0, 0)] * (WIDTH + 1)
+    )
     run_until(assembly, LASTS - MARGIN_PS - 2 * EVERY_PS)
     with pytest.raises(ChangeRefused, match="the run is at its end"):
         run_to_end(live(assembly).make_at("a", {"cut": "up"}, LASTS - EVERY_PS))

@@ -15,8 +15,8 @@ import zmq
 from orchestrator.live import feed_client as client_module
 from orchestrator.live import feed_codec, feed_messages, feed_server, session_registry
 from orchestrator.live.feed_client import FeedClient
-from orchestrator.live.sample_rows import AccumulatedRows
 from orchestrator.live.live_session import Session
+from orchestrator.live.sample_rows import AccumulatedRows
 from orchestrator.plan import Plan
 from orchestrator.recording import Column
 from orchestrator.registry import Registry
@@ -46,7 +46,11 @@ def session(folder: Path) -> Session:
 @pytest.fixture
 def serving(session: Session) -> Iterator[feed_server.FeedServer]:
     """Its feed."""
-    server = feed_server.FeedServer(session, session_registry.address_in(session_registry.sessions_folder() or Path(), session.run) or "")
+    server = feed_server.FeedServer(
+        session,
+        session_registry.address_in(session_registry.sessions_folder() or Path(), session.run)
+        or "",
+    )
     server.start()
     yield server
     server.close()
@@ -104,7 +108,11 @@ def test_a_run_that_rings_is_not_looked_at_in_between(
     for module in (feed_server, client_module):
         monkeypatch.setattr(module, "BEAT_S", 1000.0)
     session.rings = True
-    server = feed_server.FeedServer(session, session_registry.address_in(session_registry.sessions_folder() or Path(), session.run) or "")
+    server = feed_server.FeedServer(
+        session,
+        session_registry.address_in(session_registry.sessions_folder() or Path(), session.run)
+        or "",
+    )
     server.start()
     client = FeedClient(server.address, session.run)
     client.start()
@@ -123,7 +131,10 @@ def test_a_run_that_rings_is_not_looked_at_in_between(
 def test_requests_are_answered_and_one_for_another_run_is_not_heard(
     session: Session, serving: feed_server.FeedServer
 ) -> None:
-    client, stranger = FeedClient(serving.address, session.run), FeedClient(serving.address, "other")
+    client, stranger = (
+        FeedClient(serving.address, session.run),
+        FeedClient(serving.address, "other"),
+    )
     for one in (client, stranger):
         one.start()
     number = client.ask(feed_messages.Stop())

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from orchestrator.live import feed_messages
-from orchestrator.live.recording_marks import mark_live_changes
 from orchestrator.live.live_session import Session
+from orchestrator.live.recording_marks import mark_live_changes
 from orchestrator.plan import Plan
 from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
@@ -106,7 +106,9 @@ CHANGES = {
     4 * MS: [feed_messages.Act(request="2", verb="pause", of="switch.sink")],
     6 * MS: [
         feed_messages.Act(request="3", verb="resume", of="switch.sink"),
-        feed_messages.SetValue(request="4", key="nodes.switch.congestion_point.set_point", to="20KB"),
+        feed_messages.SetValue(
+            request="4", key="nodes.switch.congestion_point.set_point", to="20KB"
+        ),
     ],
     8 * MS: [feed_messages.Act(request="5", verb="cut", of="up")],
     9 * MS: [feed_messages.Act(request="6", verb="mend", of="up")],
@@ -154,7 +156,9 @@ def test_what_is_on_a_link_when_it_changes_arrives_when_it_would_have(
 ) -> None:
     """Frames to a sink are counted late or ahead, until a change of their link: none too late."""
     delays = {
-        n * MS: [feed_messages.SetValue(request=str(n), key="links.down.delay", to=f"{90 * (n % 2)}us")]
+        n * MS: [
+            feed_messages.SetValue(request=str(n), key="links.down.delay", to=f"{90 * (n % 2)}us")
+        ]
         for n in range(2, 18)
     }
     for rare in (100 * US, 7 * MS):  # with few samples, frames are counted ahead
@@ -210,7 +214,9 @@ def test_a_run_without_a_session_is_the_same_as_one_that_nobody_changed(
         (feed_messages.Act(verb="cut", of="upp"), "did you mean up"),
         (feed_messages.Act(verb="pause", of="switch.nothing"), "unknown port"),
         (
-            feed_messages.SetValue(key="nodes.switch.congestion_point.sampling", to="occupancy-random"),
+            feed_messages.SetValue(
+                key="nodes.switch.congestion_point.sampling", to="occupancy-random"
+            ),
             "did not begin with the units",
         ),
     ],

@@ -82,7 +82,9 @@ def test_a_squatted_folder_is_not_used_and_that_is_said(short: Path, squat, word
     said = session_registry.missing_folder_reason() or ""
     assert pytest.importorskip("re").search(words, said), said
     assert f"{session_registry.VARIABLE}=DIR" in said
-    assert session_registry.address_in(long(short), RUN) is None, "and the short folder is none either"
+    assert session_registry.address_in(long(short), RUN) is None, (
+        "and the short folder is none either"
+    )
 
 
 def test_a_long_folder_and_no_short_one_is_said(short: Path, monkeypatch: pytest.MonkeyPatch):

@@ -9,24 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.calibration.trial_links import ObserverPlacement, VETH
-from orchestrator.calibration.packet_observer import Observer, Offset
 from orchestrator.calibration.datapath_trial import FREE_PS, rehearse
+from orchestrator.calibration.packet_observer import Observer, Offset
+from orchestrator.calibration.trial_links import VETH, ObserverPlacement
 from orchestrator.engine.frames.address_index import mac_of
+from orchestrator.pause_storm import far_end, send_loop
+from orchestrator.pause_storm.storm_interfaces import Port, prepare
+from orchestrator.pause_storm.storm_report import observer_table
+from orchestrator.pause_storm.storm_request import Pattern, StormRequest
+from orchestrator.pause_storm.storm_runner import StormThread, planned_of, state_of
+from orchestrator.pause_storm.storm_state import StormState, start
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.pause_storm import far_end, send_loop
-from orchestrator.pause_storm.storm_request import Pattern, StormRequest
-from orchestrator.pause_storm.storm_state import start, StormState
-from orchestrator.pause_storm.storm_interfaces import Port, prepare
-from orchestrator.pause_storm.storm_runner import planned_of, state_of
-from orchestrator.pause_storm.storm_runner import StormThread
-from orchestrator.pause_storm.storm_report import observer_table
-from orchestrator.targets.software.plan_job import join
-from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines
-from orchestrator.targets.software.thread_io import Shared
 from orchestrator.targets.software.datapath_thread import Thread
 from orchestrator.targets.software.datapath_thread import start as start_threads
+from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines
+from orchestrator.targets.software.plan_job import join
+from orchestrator.targets.software.thread_io import Shared
 
 GIGABIT = 10**9
 MAC = "02:54:42:00:00:09"

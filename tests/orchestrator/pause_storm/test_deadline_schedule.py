@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.pause_storm import deadline_schedule, hold_accounting
-from orchestrator.pause_storm.hold_accounting import account, close, new_ledger, new_notes, OWN
-from orchestrator.pause_storm.deadline_schedule import begin, HOLD
+from orchestrator.pause_storm.deadline_schedule import HOLD, begin
+from orchestrator.pause_storm.hold_accounting import OWN, account, close, new_ledger, new_notes
 
 Row = tuple[int, int]
 

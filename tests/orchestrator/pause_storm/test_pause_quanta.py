@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.pause_storm import pause_quanta
-from orchestrator.pause_storm.pause_frames import frames_of, HOLDS, LETS_GO
+from orchestrator.pause_storm.pause_frames import HOLDS, LETS_GO, frames_of
 
 MAC = "02:54:42:00:00:01"
 

@@ -11,11 +11,11 @@ import pytest
 
 from orchestrator.engine.histogram import percentile_ps
 from orchestrator.pause_storm import pause_quanta, send_loop, storm_runner
-from orchestrator.pause_storm.storm_request import StormRequest
-from orchestrator.pause_storm.storm_state import new_state, Planned, start, StormState
 from orchestrator.pause_storm.pause_frames import frames_of
 from orchestrator.pause_storm.storm_interfaces import Port
+from orchestrator.pause_storm.storm_request import StormRequest
 from orchestrator.pause_storm.storm_runner import planned_of, rehearse, state_of
+from orchestrator.pause_storm.storm_state import Planned, StormState, new_state, start
 from tests.patience import PATIENCE_S
 
 MAC = "02:54:42:00:00:09"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.pause_storm.storm_report import GAPLESS, LAPSED, storm_verdict, UNPROVEN
+from orchestrator.pause_storm.storm_report import GAPLESS, LAPSED, UNPROVEN, storm_verdict
 
 SENT = 100
 

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.errors import BadInput, Refused
 from orchestrator.pause_storm import storm_interfaces
-from orchestrator.pause_storm.storm_request import hold_of, Pattern, read, StormRequest
+from orchestrator.pause_storm.storm_request import Pattern, StormRequest, hold_of, read
 
 GIGABIT = 10**9
 

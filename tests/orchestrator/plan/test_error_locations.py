@@ -9,8 +9,7 @@ import pytest
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.plan.error_locations import lines
-from orchestrator.plan.error_locations import segments
+from orchestrator.plan.error_locations import lines, segments
 from orchestrator.registry import Registry
 
 TEXT = '''name = "x"

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.plan.expansion_budget import MOST_BASES
-from orchestrator.plan.toml_text import check_keys, MOST_SEGMENTS
+from orchestrator.plan.toml_text import MOST_SEGMENTS, check_keys
 from orchestrator.plan.traffic_pairing import drawn
 from tests.orchestrator.plan.bombs import BOMBS
 
@@ -28,7 +28,9 @@ def test_a_bomb_is_refused_before_it_is_expanded(text: str) -> None:
 
 def test_keys_are_counted_outside_of_texts_and_comments() -> None:
     dots = ".".join(["a"] * (MOST_SEGMENTS + 1))
-    harmless = f'# {dots}\nx = "{dots}"\ny = """\n{dots}\n"""\n{".".join(["a"] * MOST_SEGMENTS)} = 1\n'
+    harmless = (
+        f'# {dots}\nx = "{dots}"\ny = """\n{dots}\n"""\n{".".join(["a"] * MOST_SEGMENTS)} = 1\n'
+    )
     check_keys("plan", harmless)
     with pytest.raises(BadInput, match="line 2"):
         check_keys("plan", f"x = 1\n{dots} = 1\n")

@@ -13,11 +13,11 @@ from orchestrator.plan.canonical_form import essence
 from orchestrator.plan.drawable_metrics import (
     CURVES,
     DISTRIBUTIONS,
-    scale_of,
     SCALES,
+    WORDS,
+    scale_of,
     unit_of,
     value_of,
-    WORDS,
 )
 from orchestrator.plan.metric_registry import BITS_PER_SECOND, BYTES, METRICS, RATIO, SECONDS
 from orchestrator.registry import Registry

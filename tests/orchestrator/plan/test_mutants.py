@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.plan.mutant_match import matching_expectations
 from orchestrator.plan.apply_mutant import mutated
+from orchestrator.plan.mutant_match import matching_expectations
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import line_of_three
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.assembly.world_builder import WorldBuilder
-from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.route_tables import add_routes, ports_by_address
+from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.world_builder import WorldBuilder
 from orchestrator.engine.records import NONE, PORT_SETS
 from orchestrator.errors import BadInput
 from orchestrator.plan import Nic, Plan, Switch

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import plugins
 from orchestrator.cli.main import assemble
 from orchestrator.plan import Plan
-from orchestrator.plan.pause_dependencies import network
 from orchestrator.plan.cyclic_dependencies import wait_cycles
+from orchestrator.plan.pause_dependencies import network
 from orchestrator.registry import Registry
 from orchestrator.run import pause_deadlocks
 from tests.orchestrator.random_fabrics import fabric
@@ -62,7 +62,9 @@ def test_what_a_remedy_says_does_break_it() -> None:
 def test_traffic_that_is_not_there_closes_no_ring_unless_any_is_asked_for() -> None:
     table = the_ring()
     table |= {"expect": [], "mutant": [], "phases": {}}
-    table["traffic"] = {"algorithm_named": {"plugin": "cbr", "from": "h1", "to": "h3", "rate": "10Gb/s"}}
+    table["traffic"] = {
+        "algorithm_named": {"plugin": "cbr", "from": "h1", "to": "h3", "rate": "10Gb/s"}
+    }
     assert found(table) == []
     assert found(table, any_traffic=True) == [RING]
 

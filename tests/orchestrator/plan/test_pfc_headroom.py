@@ -16,9 +16,9 @@ from orchestrator.assembly import Assembly
 from orchestrator.engine.frames.core_frame_types import PAUSE_FRAME
 from orchestrator.engine.records import record
 from orchestrator.plan import Plan
-from orchestrator.plan.pfc_headroom import buffer_headrooms, of_cable, PAUSE_OCTETS
-from orchestrator.plan.pause_dependencies import network
 from orchestrator.plan.algorithm_params import Params, Size
+from orchestrator.plan.pause_dependencies import network
+from orchestrator.plan.pfc_headroom import PAUSE_OCTETS, buffer_headrooms, of_cable
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, run_until
@@ -176,7 +176,9 @@ def test_only_frames_that_can_come_somewhere_need_room_there() -> None:
         "rate": 10**8,
         "frame": 200,
     }
-    needed = {room.entity: room.needed for room in buffer_headrooms(Plan(**plan).check(Registry.load()))}
+    needed = {
+        room.entity: room.needed for room in buffer_headrooms(Plan(**plan).check(Registry.load()))
+    }
     message = 110
     assert needed == {
         "s.a/in": message + PAUSE_OCTETS + 2 * 9_000,
@@ -199,7 +201,9 @@ def test_a_long_frame_needs_room_on_every_way_that_it_may_take() -> None:
         }
     plan["links"]["lb"]["ends"] = ["b", "t"]
     plan["nodes"]["s"]["ports"] = {}
-    needed = {room.entity: room.needed for room in buffer_headrooms(Plan(**plan).check(Registry.load()))}
+    needed = {
+        room.entity: room.needed for room in buffer_headrooms(Plan(**plan).check(Registry.load()))
+    }
     long = {entity for entity, octets in needed.items() if octets > 18_000}
     assert long == {"t.b/in", "u.t/in", "v.t/in", "s.u/in", "s.v/in"}
 

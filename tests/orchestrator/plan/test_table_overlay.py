@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Nic, Plan
+from orchestrator.plan.algorithm_params import without_files
 from orchestrator.plan.range_expansion import expand
 from orchestrator.plan.table_overlay import over
-from orchestrator.plan.algorithm_params import without_files
 
 NET = """
 name = "net"

@@ -16,10 +16,16 @@ from hypothesis import strategies as st
 from orchestrator import __version__
 from orchestrator.errors import BadInput, TailbackError
 from orchestrator.profile import Profile, read_profile
+from orchestrator.profile.profile_store import (
+    newest,
+    parse_profile,
+    profile_file,
+    profile_mismatches,
+    text_of,
+    write,
+)
 from orchestrator.profile.provenance import EVIDENCE, evidence_of, keys
-from orchestrator.profile.profile_store import newest, profile_file, text_of, write
 from orchestrator.profile.quantiles import SHARES, mean, quantiles
-from orchestrator.profile.profile_store import parse_profile, profile_mismatches
 from tests.orchestrator.profile.made import made, stalls
 
 

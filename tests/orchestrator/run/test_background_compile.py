@@ -97,7 +97,9 @@ def test_it_ends_with_the_block(tmp_path: Path) -> None:
     background_compile.wait_for_compile()  # for nobody
 
 
-@pytest.mark.skipif(background_compile.available_cores() < background_compile.LEAST_CORES, reason="needs two cores")
+@pytest.mark.skipif(
+    background_compile.available_cores() < background_compile.LEAST_CORES, reason="needs two cores"
+)
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
 def test_it_ends_when_who_started_it_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen(
@@ -119,7 +121,9 @@ def test_it_ends_when_who_started_it_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(background_compile.available_cores() < background_compile.LEAST_CORES, reason="needs two cores")
+@pytest.mark.skipif(
+    background_compile.available_cores() < background_compile.LEAST_CORES, reason="needs two cores"
+)
 def test_a_first_run_loads_what_the_second_process_has_compiled(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-c", WATCHED, str(tmp_path / "runs")],

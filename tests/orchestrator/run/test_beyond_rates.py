@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from orchestrator.recording import Column
-from orchestrator.run.world_invariants import _beyond_rates, _first_violation, HIGHEST, LONGEST
+from orchestrator.run.world_invariants import HIGHEST, LONGEST, _beyond_rates, _first_violation
 
 HOUR_PS = 3600 * 10**12
 

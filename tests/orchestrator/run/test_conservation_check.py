@@ -56,7 +56,9 @@ def test_an_entity_that_lacks_one_of_the_counts_is_passed_over(full: Recording) 
     more = replace(full, columns=[*lone, *full.columns], values=counts)
     assert buffer_conservation.unbalanced_buffers(more) == []
     more.column("switch.sink", "frames_in")[-1] += 1
-    assert [sentence.partition(":")[0] for sentence in buffer_conservation.unbalanced_buffers(more)] == ["switch.sink"]
+    assert [
+        sentence.partition(":")[0] for sentence in buffer_conservation.unbalanced_buffers(more)
+    ] == ["switch.sink"]
 
 
 def test_such_a_run_is_invalid(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from orchestrator.run.stall_impact import ControlLoop
-from orchestrator.run.stall_report import SHOWN, stall_report
 from orchestrator.run.datapath_stalls import (
     CAUSES,
-    find_stalls,
     HYPERVISOR,
-    LongIteration,
     PROCESSES,
-    StallLog,
     STOPPED,
     UNEXPLAINED,
     UNKNOWN,
     WORK,
+    LongIteration,
+    StallLog,
+    find_stalls,
 )
+from orchestrator.run.stall_impact import ControlLoop
+from orchestrator.run.stall_report import SHOWN, stall_report
 
 US, MS = 1000, 1_000_000
 """In ns."""
@@ -29,7 +29,9 @@ PS = 1000
 """In a ns."""
 COST = 500.0
 NIC, REST = frozenset({"nic"}), frozenset({"switch", "sink"})
-LOOP = ControlLoop("switch.sink", frozenset({"nic", "switch"}), 100 * US * PS, 300 * US * PS, ("nic",))
+LOOP = ControlLoop(
+    "switch.sink", frozenset({"nic", "switch"}), 100 * US * PS, 300 * US * PS, ("nic",)
+)
 
 
 def stall(at_ns: int, length_ns: int, gone_ns: int = 30 * US, **kernel: int) -> LongIteration:

@@ -158,7 +158,9 @@ def test_a_target_that_is_not_to_be_had_gives_its_own_reason(
 
 def test_a_run_that_ran_out_of_descriptors_is_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Frames that vanished for lack of room in the simulator are no result."""
-    monkeypatch.setattr("orchestrator.assembly.world_assembly.descriptors", lambda resolved, late: 2)
+    monkeypatch.setattr(
+        "orchestrator.assembly.world_assembly.descriptors", lambda resolved, late: 2
+    )
     result = run(Plan(**noisy()), out=None).result
     assert result["verdict"] == "invalid"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.run import link_conservation
-from orchestrator.run.fidelity_thresholds import DEGRADED, Finding, INVALID, VALID, worst_findings
+from orchestrator.run.fidelity_thresholds import DEGRADED, INVALID, VALID, Finding, worst_findings
 
 REACTION_PS = 1_000_000
 
@@ -18,7 +18,11 @@ def links(extra_ps: list[int]) -> list[link_conservation.LinkCounts]:
 
 
 def told(extra_ps: list[int]) -> list[str]:
-    return [why for grade, why in link_conservation.link_findings(links(extra_ps), REACTION_PS) if grade != VALID]
+    return [
+        why
+        for grade, why in link_conservation.link_findings(links(extra_ps), REACTION_PS)
+        if grade != VALID
+    ]
 
 
 def test_of_many_late_links_the_three_worst_are_told_and_the_others_counted() -> None:

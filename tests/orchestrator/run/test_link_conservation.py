@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.run.link_conservation import link_findings, LinkCounts
+from orchestrator.run.link_conservation import LinkCounts, link_findings
 from orchestrator.run.run_fidelity import Demand, judge
 from tests.orchestrator.run.test_run_fidelity import QUIET
 

@@ -9,8 +9,8 @@ import pytest
 from orchestrator.plan import Plan
 from orchestrator.run.error_bars import errorbars
 from orchestrator.run.metric_uncertainty import (
-    backlog_s,
     Distortion,
+    backlog_s,
     is_uncertain,
     uncertainty,
     uncertainty_of_slowdown,

@@ -10,8 +10,8 @@ import pytest
 
 import plugins
 from orchestrator.plan import Plan
-from orchestrator.plan.pause_dependencies import network, Network, Wait
 from orchestrator.plan.cyclic_dependencies import wait_cycles
+from orchestrator.plan.pause_dependencies import Network, Wait, network
 from orchestrator.registry import Registry
 from orchestrator.run import pause_deadlocks
 from orchestrator.run.execute_run import run
@@ -71,7 +71,11 @@ def test_waits_follow_the_flows_and_their_lanes() -> None:
         after = [to for link, to in waits if link == f"s1>s2/{lane}"]
         assert after == [f"s2>s3/{lane}"]
     recording = run(found.plan, out=None).recording
-    assert all("/p" in link for one in pause_deadlocks.find_deadlocks(found, recording) for link in one.links)
+    assert all(
+        "/p" in link
+        for one in pause_deadlocks.find_deadlocks(found, recording)
+        for link in one.links
+    )
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,9 @@ def test_a_program_is_judged_by_what_it_was_denied(
     waited_s: float, held: float, verdict: str
 ) -> None:
     quiet = QUIET | {"held": {"share": held}}
-    told = with_program_fidelity(quiet, [replace(CLIENT, waited_s=waited_s), replace(SERVER, waited_s=0)])
+    told = with_program_fidelity(
+        quiet, [replace(CLIENT, waited_s=waited_s), replace(SERVER, waited_s=0)]
+    )
     assert told["verdict"] == verdict
     named = [reason for reason in told["reasons"] if "program client was denied" in reason]
     assert len(named) == (verdict != "valid")

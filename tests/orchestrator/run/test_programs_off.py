@@ -19,7 +19,10 @@ TOUCH = {"node": "nic", "command": ["touch", "here"]}
 
 @pytest.mark.parametrize(
     "programs",
-    [{"algorithm_named": TOUCH}, {"algorithm_named": TOUCH, "two": {"node": "sink", "command": ["sh", "-c", "id"]}}],
+    [
+        {"algorithm_named": TOUCH},
+        {"algorithm_named": TOUCH, "two": {"node": "sink", "command": ["sh", "-c", "id"]}},
+    ],
 )
 @pytest.mark.parametrize("target", ["software", "simulated"])
 def test_a_plan_with_programs_is_refused(tmp_path: Path, programs, target):

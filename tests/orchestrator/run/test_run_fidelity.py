@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.engine.histogram import BINS, bin_of, mean_ps, new_histogram
 from orchestrator.run import link_conservation, run_fidelity
-from orchestrator.run.run_fidelity import advised_pace, Demand, judge, Measured, Rate
+from orchestrator.run.run_fidelity import Demand, Measured, Rate, advised_pace, judge
 
 US, SECOND = 10**6, 10**12
 DEMAND = Demand(feedback_loop_ps=100 * US, drain_ps=300 * US, shortest_phase_ps=10**12)
@@ -276,7 +276,9 @@ def test_a_departure_in_the_last_bin_counts():
 
 def test_bounds_are_told_in_seconds():
     bounds = judge(QUIET, DEMAND)["bounds"]
-    assert bounds["extra_delay_s"] == pytest.approx([s * 400e-6 for s in link_conservation.EXTRA_DELAY])
+    assert bounds["extra_delay_s"] == pytest.approx(
+        [s * 400e-6 for s in link_conservation.EXTRA_DELAY]
+    )
     assert bounds["lateness_p99_s"] == pytest.approx([40e-6, 120e-6])
     assert bounds["lateness_max_s"] == pytest.approx([0.01, 0.1])
 
@@ -322,7 +324,10 @@ def test_times_are_told_to_the_last_digit():
     assert (told["held"]["time_s"], told["held"]["longest_s"]) == (777_778 / 1e12, 654_321 / 1e12)
     assert told["reaction_time_s"] == 400 * US / 1e12
     reaction = 400 * US
-    shares = {"lateness_p99_s": run_fidelity.LATE_P99, "extra_delay_s": link_conservation.EXTRA_DELAY}
+    shares = {
+        "lateness_p99_s": run_fidelity.LATE_P99,
+        "extra_delay_s": link_conservation.EXTRA_DELAY,
+    }
     for name, both in shares.items():
         assert told["bounds"][name] == [share * reaction / 1e12 for share in both]
 

@@ -8,21 +8,25 @@ from typing import Any
 
 import pytest
 
+from orchestrator.run.datapath_stalls import LongIteration, StallLog, find_stalls
 from orchestrator.run.stall_impact import ControlLoop
-from orchestrator.run.stall_report import stall_report, UnloggedMachine
-from orchestrator.run.datapath_stalls import find_stalls, LongIteration, StallLog
+from orchestrator.run.stall_report import UnloggedMachine, stall_report
 
 US, MS = 1000, 1_000_000
 """In ns."""
 PS = 1000
 LEFT, RIGHT = frozenset({"nic"}), frozenset({"switch", "sink"})
-LOOP = ControlLoop("switch.sink", frozenset({"nic", "switch"}), 100 * US * PS, 300 * US * PS, ("nic",))
+LOOP = ControlLoop(
+    "switch.sink", frozenset({"nic", "switch"}), 100 * US * PS, 300 * US * PS, ("nic",)
+)
 """It reacts in 400 us."""
 
 
 def turn(at_ns: int, length_ns: int) -> LongIteration:
     """Of a machine whose clock nobody holds: all of it went by."""
-    return LongIteration(at_ns, at_ns + length_ns, at_ns * PS, (at_ns + length_ns) * PS, waited_ns=0)
+    return LongIteration(
+        at_ns, at_ns + length_ns, at_ns * PS, (at_ns + length_ns) * PS, waited_ns=0
+    )
 
 
 def left(*turns: LongIteration, error_ns: int = 0) -> StallLog:
@@ -33,7 +37,9 @@ def right(*turns: LongIteration, error_ns: int = 0) -> StallLog:
     return StallLog(RIGHT, turns, len(turns), 500.0, 60 * US, machine="right", error_ns=error_ns)
 
 
-def met(*logs: StallLog, loop: ControlLoop = LOOP, pace: float = 1.0, one_clock: bool = False) -> float:
+def met(
+    *logs: StallLog, loop: ControlLoop = LOOP, pace: float = 1.0, one_clock: bool = False
+) -> float:
     """Us that the loop was behind at the most."""
     row = stall_report(logs, [loop], pace, one_clock=one_clock)["loops"]
     (only,) = row.values()

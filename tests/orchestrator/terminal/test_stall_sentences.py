@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from orchestrator.run import datapath_stalls as found
+from orchestrator.run.datapath_stalls import LongIteration, StallLog
 from orchestrator.run.stall_impact import ControlLoop
 from orchestrator.run.stall_report import stall_report
-from orchestrator.run.datapath_stalls import LongIteration, StallLog
-from orchestrator.terminal.stall_sentences import as_entry, BY, MACHINES, sentences
+from orchestrator.terminal.stall_sentences import BY, MACHINES, as_entry, sentences
 
 NONE = {"count": 0, "floor_s": 5e-5, "felt": 0}
 LOOPS = {"switch.sink": {"longest_s": 3e-5, "reaction_time_s": 378e-6, "felt": 0}}

@@ -16,8 +16,8 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.run.execute_run import run
-from orchestrator.targets.software.worker_process import run_job
 from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.targets.software.worker_process import run_job
 from tests.trials import plans
 from tests.trials.scenarios import AHEAD_S
 from traces.compare import compare

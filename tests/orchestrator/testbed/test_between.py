@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.targets.software.worker_process import run_job
 from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.targets.software.worker_process import run_job
 from tests.trials import plans
 
 JOB = "tests.orchestrator.testbed.between:"

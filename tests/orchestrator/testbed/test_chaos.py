@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.targets.software.worker_process import run_job
 from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.targets.software.worker_process import run_job
 from tests.trials import plans
 from tests.trials.chaos import FAULTS, show
 

@@ -17,12 +17,12 @@ import pytest
 from orchestrator import python_command
 from orchestrator.errors import BadInput, Refused
 from orchestrator.targets.software import worker_process
-from orchestrator.targets.software.kernel_refusals import refusal
-from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.concurrent_runs import concurrent_runs
+from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.kernel_refusals import refusal
 from orchestrator.targets.software.namespace_probe import probe
 from orchestrator.testbed import curve_keys
-from orchestrator.testbed.lab.local_testbed import Lab, MACHINES
+from orchestrator.testbed.lab.local_testbed import MACHINES, Lab
 from tests.orchestrator.targets.software.processes import (
     MARK,
     NOBODY,
@@ -104,7 +104,9 @@ def test_what_it_prints_is_true(lab: tuple[subprocess.Popen[str], dict[str, str]
     machines = json.loads(done.stdout)["machines"]
     assert {one["name"]: one["state"] for one in machines} == dict.fromkeys(MACHINES, "up")
     assert {tuple(one["nics"]) for one in machines} == {("eth1", "eth2")}
-    assert process.pid not in [one.process for one in concurrent_runs()], "nothing of it takes cores"
+    assert process.pid not in [one.process for one in concurrent_runs()], (
+        "nothing of it takes cores"
+    )
     process.send_signal(signal.SIGINT)
     assert process.wait(ENDING_S) == 0
     assert not (folder / "pid").exists()
@@ -162,7 +164,10 @@ def test_without_namespaces_it_is_refused_with_the_reason(
 
 def test_a_lab_that_is_to_go_on_needs_a_place(tmp_path: Path) -> None:
     done = subprocess.run(
-        tailback("lab", "--detach"), env=python_command.environment(), capture_output=True, text=True
+        tailback("lab", "--detach"),
+        env=python_command.environment(),
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 2
     assert "--detach: needs --folder DIR" in done.stderr

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.targets.software.worker_process import run_job
 from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.targets.software.worker_process import run_job
 from tests.planting import exchanged
 from tests.trials import plans
 from tests.trials.chaos import CLEAN_S

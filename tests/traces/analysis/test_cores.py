@@ -20,14 +20,14 @@ from tests.traces.analysis.test_flow_table import from_source, ours
 from tests.traces.capture.captures import enhanced, interface, option, pcap, section, simple
 from tests.traces.dissect.samples import FRAMES, mutated
 from tests.traces.protocols.test_hop_stamps import framed
-from traces.analysis import analyze, collector, Settings
+from traces.analysis import Settings, analyze, collector
 from traces.analysis.flow_cache import ENTRY, INDEX, SUMMARY
+from traces.analysis.flow_records import POINT
 from traces.analysis.flow_table import FlowTable
 from traces.analysis.frame_accounting import LAST, time_span
-from traces.analysis.flow_records import POINT
-from traces.analysis.stamp_space import has_stamp_space, stamp_word, WORD
+from traces.analysis.stamp_space import WORD, has_stamp_space, stamp_word
 from traces.analysis.stamp_statistics import StampSpaceFinder
-from traces.capture import CaptureStream, NO_TIME, open_capture, read_ahead
+from traces.capture import NO_TIME, CaptureStream, open_capture, read_ahead
 from traces.dissect.header_parser import ETHERNET
 
 OWN = [ours(DATA, 90, source=7, destination=9, flow=n % 3, sequence=n) for n in range(40)]
@@ -228,7 +228,9 @@ def test_a_thread_reads_ahead_where_it_is_of_use(
     path.write_bytes(in_a_pcap([OWN[0]] * frames, "<", True, 1))
     begun: list[str] = []
     whole = read_ahead.read_ahead
-    monkeypatch.setattr(read_ahead, "read_ahead", lambda one: [begun.append(one.path), whole(one)][1])
+    monkeypatch.setattr(
+        read_ahead, "read_ahead", lambda one: [begun.append(one.path), whole(one)][1]
+    )
     monkeypatch.setattr(read_ahead, "available", lambda: cores)
     monkeypatch.setattr(collector, "open_capture", opener(4096, 100))
     for chosen in (None, cores):

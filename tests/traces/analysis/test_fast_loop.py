@@ -19,9 +19,9 @@ from tests.traces.analysis.test_cores import STAMPED
 from tests.traces.analysis.test_flow_table import from_source, ours
 from tests.traces.capture.captures import pcap
 from tests.traces.dissect.samples import FRAMES
-from traces.analysis.flow_table import FlowTable
 from traces.analysis.deferred_counts import BEGUN, NEXT
 from traces.analysis.flow_records import POINT
+from traces.analysis.flow_table import FlowTable
 from traces.analysis.stamp_statistics import StampSpaceFinder
 from traces.capture import CaptureStream
 from traces.dissect.header_parser import ETHERNET
@@ -144,7 +144,9 @@ def found(path: Path, buffer: int, rows: int) -> list[object]:
     table, sorts = FlowTable(), list[str]()
     with CaptureStream(path, buffer, rows) as stream:
         assert stream.accepts_scanner
-        for batch in stream.batches(lambda records: table.find(records, LINK, StampSpaceFinder().stamp_offsets)):
+        for batch in stream.batches(
+            lambda records: table.find(records, LINK, StampSpaceFinder().stamp_offsets)
+        ):
             sorts += said(table, batch.number)
     return known_of(table, sorts)
 
@@ -172,7 +174,9 @@ def test_most_frames_go_straight(tmp_path: Path) -> None:
     table = FlowTable()
     path = written(tmp_path / "some.pcap", sent, "<", True)
     with CaptureStream(path, 9000) as stream:
-        for _ in stream.batches(lambda records: table.find(records, LINK, StampSpaceFinder().stamp_offsets)):
+        for _ in stream.batches(
+            lambda records: table.find(records, LINK, StampSpaceFinder().stamp_offsets)
+        ):
             pass
     pending = table._pending[: len(table)]
     assert int((pending[:, NEXT] - pending[:, BEGUN]).sum()) > 0.9 * len(sent)

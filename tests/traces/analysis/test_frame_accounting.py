@@ -18,10 +18,10 @@ from orchestrator.engine.records import DATA
 from tests.traces.capture.captures import pcap
 from tests.traces.dissect.samples import FRAMES, mutated
 from traces.analysis.flow_cache import USED
-from traces.analysis.flow_table import FlowTable
-from traces.analysis.latency_matching import bin_of, BINS, FINE, largest, lower_edges
-from traces.analysis.sequence_numbers import count_sequence_number
 from traces.analysis.flow_records import FLOW, OVERFLOW, WINDOW
+from traces.analysis.flow_table import FlowTable
+from traces.analysis.latency_matching import BINS, FINE, bin_of, largest, lower_edges
+from traces.analysis.sequence_numbers import count_sequence_number
 from traces.analysis.time_bins import MOST_BINS, TimeBins
 from traces.capture import open_capture
 from traces.dissect import Kind, dissect

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from traces.analysis.hops_and_cascades import capture_points_of, causes, latencies
-from traces.analysis.pause_cascade import CapturePoint, IN, OUT
 from traces.analysis.analysis_result import Cause
-from traces.analysis.latency_matching import bin_of, Matcher, record_latency
-from traces.analysis.pause_spells import PauseLink, SPELL
 from traces.analysis.flow_records import FLOW, WORDS
+from traces.analysis.hops_and_cascades import capture_points_of, causes, latencies
+from traces.analysis.latency_matching import Matcher, bin_of, record_latency
+from traces.analysis.pause_cascade import IN, OUT, CapturePoint
+from traces.analysis.pause_spells import SPELL, PauseLink
 
 NAMES = ["leaf.nic", "leaf.spine"]
 BEFORE, AFTER = 1, 2

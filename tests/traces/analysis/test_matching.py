@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from traces.analysis.flow_records import WORDS
 from traces.analysis.latency_matching import (
-    bin_of,
     BINS,
     HOP,
+    MOST_ROWS,
+    Matcher,
+    bin_of,
     identities,
     largest,
     lower_edges,
     match,
-    Matcher,
-    MOST_ROWS,
 )
-from traces.analysis.flow_records import WORDS
 
 A, B, C, OTHER = 1, 2, 3, 4
 """Rows of one flow at three points, and one of another flow."""

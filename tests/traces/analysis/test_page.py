@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.traces.capture import captures as make
-from traces.analysis import cnm_statistics, pause_spells, read_captures, Settings
+from traces.analysis import Settings, cnm_statistics, pause_spells, read_captures
 from traces.analysis.analysis_files import write
 
 CNM = bytes.fromhex("22e7 003f") + bytes(8) + bytes.fromhex("fffe 0003 a000 02544200000a 05ca")

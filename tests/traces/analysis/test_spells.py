@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from traces.analysis import pause_spells
-from traces.analysis.pause_spells import OTHERS, PauseLink, PauseTracker, PLAIN
+from traces.analysis.pause_spells import OTHERS, PLAIN, PauseLink, PauseTracker
 from traces.dissect import PAUSE_RECORD
 
 RATE = 512 * 10**6
@@ -126,7 +126,12 @@ def test_links_are_told_apart_by_point_sender_and_direction() -> None:
         {"at": 4, "quanta": 10, "direction": 2},
         {"at": 5, "quanta": 10, "source": 7},
     )
-    assert found.links == [PauseLink(0, 0, 0), PauseLink(0, 7, 0), PauseLink(1, 0, 0), PauseLink(0, 0, 2)]
+    assert found.links == [
+        PauseLink(0, 0, 0),
+        PauseLink(0, 7, 0),
+        PauseLink(1, 0, 0),
+        PauseLink(0, 0, 2),
+    ]
     assert [row[0] for row in spells(found)] == [0, 1, 2, 3]
     assert found.others == 0
 

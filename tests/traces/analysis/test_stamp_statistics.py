@@ -18,8 +18,8 @@ from tests.traces.capture.captures import pcap
 from tests.traces.dissect.test_control_fields import read as written
 from tests.traces.protocols.test_hop_stamps import framed
 from traces.analysis import read_captures, stamp_statistics
-from traces.analysis.flow_labels import mac_text
 from traces.analysis.analysis_result import Analysis
+from traces.analysis.flow_labels import mac_text
 from traces.capture import frames
 from traces.plugin import tailback_run_files
 from traces.protocols import stamps as read

@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from traces.capsule.seed_comparison import as_single_seed_table
-from traces.capsule.seed_comparison import compare_spreads, LEVEL, same_expectation, within
+from traces.capsule.seed_comparison import (
+    LEVEL,
+    as_single_seed_table,
+    compare_spreads,
+    same_expectation,
+    within,
+)
 
 X = "latency_s.mean of gen in run"
 QUEUE, USED = "queue_bytes.mean of s.d in run", "utilization of s.d in run"
@@ -70,7 +75,9 @@ def test_one_run_beside_seeds_that_all_have_one_value_is_not_judged(one_first: b
     assert within(packed, here, 0.99) is None
     count = compare_spreads(seeds(packed), seeds(here), {X: "B"})
     assert count.kinds["metric"] == {"hold": 0, "differ": 0, "not_judged": 1}
-    assert compare_spreads(seeds([1500.0]), seeds([1500.0] * 3), {X: "B"}).kinds["metric"]["hold"] == 1
+    assert (
+        compare_spreads(seeds([1500.0]), seeds([1500.0] * 3), {X: "B"}).kinds["metric"]["hold"] == 1
+    )
     of_rule = compare_spreads(seeds([0.9], USED), seeds([0.5] * 3, USED), {})
     assert [one.name for one in of_rule.differ] == [USED], "what compare has a rule for is judged"
 
@@ -93,7 +100,9 @@ def test_ports_have_the_room_of_compare_as_well() -> None:
     far = {QUEUE: [34e3, 34e3 + 1], USED: [0.97, 0.97001]}
     for name in quiet:
         assert compare_spreads(seeds(quiet[name], name), seeds(near[name], name), {}).all_hold, name
-        assert not compare_spreads(seeds(quiet[name], name), seeds(far[name], name), {}).all_hold, name
+        assert not compare_spreads(seeds(quiet[name], name), seeds(far[name], name), {}).all_hold, (
+            name
+        )
     one = compare_spreads(seeds([0.95], USED), seeds([0.97], USED), {})
     assert not one.all_hold, "by compare's rule it is judged with one seed too"
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.traces.capsule.tampered import Edit, changed, command, text, value, verified
-from traces.capsule.tolerance import Tolerance
 from traces.capsule.sweep_tables import compare_tables
+from traces.capsule.tolerance import Tolerance
 
 RESULT, PLAN, MANIFEST = "data/result.json", "data/plan.toml", "data/manifest.json"
 USED = ("metrics", "run", "switch.sink", "utilization")

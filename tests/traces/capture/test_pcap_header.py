@@ -176,8 +176,8 @@ def test_missing_files_and_folders_are_refused(tmp_path) -> None:  # type: ignor
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 18), st.booleans())
 def test_clock_is_exact(ticks, digits, binary) -> None:  # type: ignore[no-untyped-def]
-    from traces.capture.capture_interface import BINARY, clock, Interface, MAX_NS
-    from traces.capture.scanner import nanoseconds, TOO_LATE
+    from traces.capture.capture_interface import BINARY, MAX_NS, Interface, clock
+    from traces.capture.scanner import TOO_LATE, nanoseconds
 
     tsresol = BINARY | (digits * 3 + 9) if binary else digits
     row = clock(Interface("a", 1, 0, tsresol, 0))[None, :]

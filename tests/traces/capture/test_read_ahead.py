@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tests.patience import PATIENCE_S
 from tests.traces.capture.captures import enhanced, interface, pcap, section
-from traces.capture.read_ahead import BUFFERS, read_ahead
-from traces.capture.frame_batch import Batch
 from traces.capture.capture_stream import CaptureStream
+from traces.capture.frame_batch import Batch
+from traces.capture.read_ahead import BUFFERS, read_ahead
 
 frames = st.lists(st.integers(0, 400), max_size=60).map(
     lambda sizes: [bytes([n % 251]) * size for n, size in enumerate(sizes)]

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import BadInput
 from orchestrator.batch import batch_executor
-from orchestrator.batch.result_store import Store
 from orchestrator.batch.experiment import Point
+from orchestrator.batch.result_store import Store
+from orchestrator.errors import BadInput
 from orchestrator.progress import silent
 from tests.traces.test_chance import differing, thousands
-from traces.compare.significance import assess_significance, seed_significance
 from traces.compare.comparison_result import Comparison, Difference
+from traces.compare.significance import assess_significance, seed_significance
 
 PLAN = """
 name = "short"

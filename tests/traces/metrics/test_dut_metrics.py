@@ -13,8 +13,8 @@ from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.terminal.plan_loading import load_plan
-from traces.metrics.dut_metrics import device_metrics
 from traces.metrics.dut_frame_matching import frame_keys, match_frames
+from traces.metrics.dut_metrics import device_metrics
 from traces.oracle.dut_conformance import judge_devices
 
 COLUMNS = ("times_ps", "outgoing", "lengths", "kept", "octets")
@@ -121,7 +121,9 @@ def test_clocks_that_differ_are_allowed_for_and_the_oracle_says_nothing(
     behind = erring(recording, lambda c: replace(c, times_ps=c.times_ps - 50_000_000))
     assert seen(behind)["frames.foreign"] > 200
     span = {"run": (0, int(recording.times_ps[-1]))}
-    found = device_metrics(behind.facing, behind.captures, span, span["run"][1], 60_000_000)["run"]["sw"]
+    found = device_metrics(behind.facing, behind.captures, span, span["run"][1], 60_000_000)["run"][
+        "sw"
+    ]
     assert found["frames.foreign"] == found["frames.dropped"] == 0
     assert found["latency_s.max"] == 0
     told = oracle(replace(behind, apart_ps=60_000_000))

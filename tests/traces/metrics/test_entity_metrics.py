@@ -226,7 +226,9 @@ def test_a_flow_of_half_a_phase_counts_and_one_of_less_does_not() -> None:
         "fairness.jain": None,
         "fairness.max_min": None,
     }
-    assert entity_metrics.aggregate_flows(table, {ENTITY: 1.0})["throughput_bps"] == pytest.approx(40_000)
+    assert entity_metrics.aggregate_flows(table, {ENTITY: 1.0})["throughput_bps"] == pytest.approx(
+        40_000
+    )
 
 
 def test_a_ratio_to_nothing_is_none() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.assembly.sample_columns import begins_with, probes
 from orchestrator.assembly.row_index import Indices
+from orchestrator.assembly.sample_columns import begins_with, probes
 from orchestrator.engine.records import record
 from orchestrator.plan import Plan
 from orchestrator.plan.observables import Observed
@@ -136,7 +136,9 @@ def test_statistics_are_of_known_samples(since: list[int], mean: float | None) -
     drawn = table.drawn("e", "level", values[:, 0].astype(float))
     assert np.isnan(drawn).tolist() == [one == 0 for one in since]
     alone = Table(np.arange(4) * MS, [KNOWN], values[:, :1])
-    assert state_metrics(alone.window(0, 4 * MS), KNOWN)["x.level.mean"] == 3.0, "not sampled: all are"
+    assert state_metrics(alone.window(0, 4 * MS), KNOWN)["x.level.mean"] == 3.0, (
+        "not sampled: all are"
+    )
 
 
 def test_samples_keep_what_a_column_is_known_by(tmp_path: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.recording import Column
 from tests.traces.metrics.made import ENTITY, MS, table_of
-from traces.metrics.sample_table import grid_rows, Table
+from traces.metrics.sample_table import Table, grid_rows
 
 
 def rows_of(times: list[int], *boundaries: int) -> list[bool]:

@@ -17,16 +17,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import plugins.priority_demotion
 import plugins.codel
+import plugins.packet_trimming
 import plugins.pause
 import plugins.pfc
 import plugins.pfc_watchdog
 import plugins.pie
+import plugins.priority_demotion
 import plugins.qcn_cp
 import plugins.qcn_rp
 import plugins.red_marking
-import plugins.packet_trimming
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine.jit import kernel_address
 from orchestrator.plan import ResolvedPlan

@@ -16,7 +16,7 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
 from tests.traces.oracle.mutants import Mutant
 from tests.traces.oracle.test_mutants import captured
-from traces.oracle.conformance_judge import judge, NodeJudged
+from traces.oracle.conformance_judge import NodeJudged, judge
 
 # no two frames come in one nanosecond: of such that are dropped no capture has the order
 PLAN = """

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import BadInput
 from tests.traces.oracle.mutants import MUTANTS, Mutant
 from tests.traces.oracle.test_mutants import captured, resolved_plan
-from traces.oracle.conformance_judge import DICE, judge, Settings
+from traces.oracle.conformance_judge import DICE, Settings, judge
 
 UNKNOWN_SEED = Settings(seed_known=False)
 BY_THEMSELVES = {

@@ -8,8 +8,8 @@ import pytest
 
 from tests.traces.oracle.edits import EDITS, Edit
 from tests.traces.oracle.test_mutants import captured, resolved_plan
+from traces.oracle.conformance_judge import Settings, judge
 from traces.oracle.rtl_tolerance import RtlTiming
-from traces.oracle.conformance_judge import judge, Settings
 
 SEEDLESS = [edit for edit in EDITS if edit.shows_without_seed]
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from orchestrator.assembly import assemble, record
-from orchestrator.engine.records import NEVER
 from orchestrator.engine.node_api import quanta_time, serve, simulate
+from orchestrator.engine.records import NEVER
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import silent
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from tests.traces.oracle.mutants import MUTANTS, Mutant
 from tests.traces.oracle.plans import PLANS
+from traces.oracle.conformance_judge import Settings, judge
 from traces.oracle.rtl_tolerance import RtlTiming
-from traces.oracle.conformance_judge import judge, Settings
 from traces.plugin import tailback_run_files
 
 

@@ -60,7 +60,9 @@ def test_what_a_frame_takes_is_of_its_ports_block(
     monkeypatch.setattr(nic_limiter_blocks, "receive", receive)
     one, own = nic_limiter_blocks.shared_block(nic), nic_limiter_blocks.limiter_blocks(nic, "nic")
     for each in (own, one):
-        nic_limiter_blocks.receive_in_block.py_func(nic.world, each, nic.indices.port_rows[port], 5, 7)
+        nic_limiter_blocks.receive_in_block.py_func(
+            nic.world, each, nic.indices.port_rows[port], 5, 7
+        )
         assert (node.first_limiter, node.limiters) == (0, 3)
     assert there == [seen, (0, 3)]
     assert own.dtype == np.int64

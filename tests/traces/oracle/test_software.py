@@ -13,9 +13,9 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.targets.software.namespace_probe import probe
 from tests.trials.whole_figure import FRAME, SHARE, captured, figures, queue_apart
-from traces.oracle.captured_streams import frame_stream, INCOMING, StreamSource
+from traces.oracle.captured_streams import INCOMING, StreamSource, frame_stream
 from traces.pause_agreement import paused_ports
-from traces.run_reader import load, Run
+from traces.run_reader import Run, load
 
 pytestmark = pytest.mark.software
 DURATION = "0.4s"

@@ -16,8 +16,8 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.targets.software.namespace_probe import probe
 from tests.traces.oracle.test_answers import PLAN, SCHEMES
+from traces.oracle.conformance_judge import NodeJudged, Settings, judge
 from traces.oracle.replay_command import lateness
-from traces.oracle.conformance_judge import judge, NodeJudged, Settings
 
 pytestmark = pytest.mark.software
 PACE = 0.005

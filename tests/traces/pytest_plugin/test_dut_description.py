@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.targets.software.worker_process import run_job
 from orchestrator.targets.software.namespace_probe import probe
+from orchestrator.targets.software.worker_process import run_job
 
 pytestmark = [pytest.mark.software, pytest.mark.timeout(600)]
 

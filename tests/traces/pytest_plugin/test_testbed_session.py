@@ -27,7 +27,10 @@ def test_a_machine_without_an_agent_is_named(
     bed.write_text(
         f'[machines.left]\naddress = "tcp://127.0.0.1:9"\nkey = "{public}"\nnodes = ["*"]\n'
     )
-    with testbed_session(bed) as there, pytest.raises(RunFailed, match="left, where no agent answers"):
+    with (
+        testbed_session(bed) as there,
+        pytest.raises(RunFailed, match="left, where no agent answers"),
+    ):
         there.run(Plan.load(PLAN))
 
 

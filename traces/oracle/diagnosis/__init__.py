@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from orchestrator.plan import Nic
-from traces.oracle.diagnosis.diagnosis_case import Case, Diagnosis, kind_of, SOON_NS
 from traces.oracle.diagnosis.cnm_diagnosis import message
-from traces.oracle.diagnosis.pause_diagnosis import pause
-from traces.oracle.diagnosis.pause_diagnosis import queue
+from traces.oracle.diagnosis.diagnosis_case import SOON_NS, Case, Diagnosis, kind_of
 from traces.oracle.diagnosis.nic_diagnosis import sender
+from traces.oracle.diagnosis.pause_diagnosis import pause, queue
 
 __all__ = ["Case", "Diagnosis", "diagnose"]
 

@@ -3,23 +3,24 @@ message."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
 from orchestrator.engine.records import CNM
-from traces.oracle.node_check import Deviation, Expected, SeenFrame
+from orchestrator.plan.plugin_catalog import Use
 from traces.oracle.diagnosis.diagnosis_case import (
+    SOON_NS,
     Case,
     Diagnosis,
     explained,
     explanations,
     kind_of,
-    SOON_NS,
 )
 from traces.oracle.faults import CONGESTION
-from collections.abc import Callable, Sequence
-from functools import partial
-import numpy as np
-from orchestrator.plan.plugin_catalog import Use
-from traces.oracle.diagnosis.diagnosis_case import Case, Diagnosis, kind_of
-from traces.oracle.feedback_quantization import level, LEVELS, WITHIN
+from traces.oracle.feedback_quantization import LEVELS, WITHIN, level
+from traces.oracle.node_check import Deviation, Expected, SeenFrame
 
 Value = Callable[[int, int], int]
 MOST_WEIGHT = 8

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.records import DATA
+import numpy as np
+
 from orchestrator.engine.node_api import eligible_at
-from traces.oracle.node_check import CLOCK_NS, Expected, SeenFrame
+from orchestrator.engine.records import DATA
 from traces.oracle.diagnosis.diagnosis_case import (
+    SOON_NS,
     Case,
-    changes,
     Diagnosis,
+    changes,
     explained,
     explanations,
     is_early,
     kind_of,
-    SOON_NS,
 )
 from traces.oracle.faults import REACTION
-import numpy as np
-from traces.oracle.diagnosis.diagnosis_case import Case, Diagnosis, kind_of
+from traces.oracle.node_check import CLOCK_NS, Expected, SeenFrame
 
 FIRST_FRAMES = 16
 """A wrong rate shows within so many frames of a flow behind the event that set it."""
@@ -27,7 +27,9 @@ FIRST_EXPIRY = 10
 
 def broken_expiry(case: Case, flow: int, row: int) -> Diagnosis | None:
     """The rule of the expiry that the deviation follows; None where it does not follow one."""
-    trace = case.state_at(case.departure.time_ns - 1 - case.capture_delay_ns, ("limiters", row)).trace
+    trace = case.state_at(
+        case.departure.time_ns - 1 - case.capture_delay_ns, ("limiters", row)
+    ).trace
     if len(trace) < 2:
         return None
     now, before = trace[-1], trace[-2]

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+
 from orchestrator.engine.frames.pfc_frame import quanta_of
 from orchestrator.engine.records import PAUSE, PFC
+from traces.oracle.diagnosis.diagnosis_case import (
+    SOON_NS,
+    Case,
+    Diagnosis,
+    is_early,
+    key_of,
+    kind_of,
+)
 from traces.oracle.node_check import Deviation, Expected, SeenFrame
-from traces.oracle.diagnosis.diagnosis_case import Diagnosis, is_early, kind_of, SOON_NS
-from traces.oracle.diagnosis.diagnosis_case import Case, Diagnosis, is_early, key_of
+
 
 def queue(case: Case) -> Diagnosis:
     """Held back by a pause, out of order, dropped, or at another time."""

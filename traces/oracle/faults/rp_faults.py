@@ -51,7 +51,9 @@ REACTION: tuple[Variant, ...] = (
         wraps={"feedback": target_after},
         needs=STAGES,
     ),
-    _rp("rp.target", "the target stays what it was", wraps={"feedback": fields_unchanged("target")}),
+    _rp(
+        "rp.target", "the target stays what it was", wraps={"feedback": fields_unchanged("target")}
+    ),
     _rp(
         "rp.first-cycle",
         "the target takes the rate also while the byte stage is 0",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from orchestrator.run.fidelity_thresholds import DEGRADED, VALID
+
 from orchestrator.plan.external_nodes import facing
+from orchestrator.run.fidelity_thresholds import DEGRADED, VALID
 from orchestrator.targets.software.datapath_thread import Thread
+
 
 def foreign(thread: Thread) -> int:
     """Number of foreign frames at those nodes of a thread that have no cable to a DUT."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from orchestrator.engine.frames.frame_layout import VLAN_ID, VLAN_TYPE
 from orchestrator.errors import Refused
-from orchestrator.targets.software.kernel_refusals import WHO
 from orchestrator.targets.software.dut.dut_cables import Cable
+from orchestrator.targets.software.kernel_refusals import WHO
 from orchestrator.targets.software.raw_sockets import PACKET_AUXDATA, SOL_PACKET
 
 ETHER_TYPE = 0x88B5

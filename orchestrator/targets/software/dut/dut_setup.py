@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import socket
+import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
 from orchestrator.assembly.row_index import Indices, is_end
 from orchestrator.engine.frames.address_index import mac_of
 from orchestrator.errors import Refused
@@ -15,23 +19,23 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.frame_lengths import longest_frames
 from orchestrator.progress import Progress, Report
 from orchestrator.target import Interfaces
-from orchestrator.targets.software.kernel_refusals import WHO
-from orchestrator.targets.software.dut.dut_cables import Cable, cables
-from orchestrator.targets.software.dut.rx_sockets import addressed_to, open_receiver
-from orchestrator.targets.software.dut.dut_probing import Prober
 from orchestrator.targets.software.borrowed_nics import Handed
+from orchestrator.targets.software.dut.dut_cables import Cable, cables
+from orchestrator.targets.software.dut.dut_probing import Prober
+from orchestrator.targets.software.dut.rx_sockets import (
+    PACKET_ADD_MEMBERSHIP,
+    PACKET_MR_PROMISC,
+    addressed_to,
+    open_receiver,
+)
+from orchestrator.targets.software.kernel_refusals import WHO
 from orchestrator.targets.software.mtu_check import ETHERNET, TAG
 from orchestrator.targets.software.raw_sockets import (
+    ETH_P_ALL,
     PACKET_AUXDATA,
     PACKET_IGNORE_OUTGOING,
     SOL_PACKET,
 )
-import fcntl
-import struct
-from dataclasses import dataclass
-from pathlib import Path
-from orchestrator.targets.software.dut.rx_sockets import PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC
-from orchestrator.targets.software.raw_sockets import ETH_P_ALL, SOL_PACKET
 
 SIOCGIFFLAGS, SIOCGIFMTU = 0x8913, 0x8921
 RUNNING = 0x40

@@ -59,7 +59,9 @@ def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-def open_receiver(interfaces: Sequence[str], addresses: list[tuple[int, int]] | None) -> socket.socket:
+def open_receiver(
+    interfaces: Sequence[str], addresses: list[tuple[int, int]] | None
+) -> socket.socket:
     """A non-blocking socket on some interfaces. It is deaf until its filter is in: no frame of
     another interface ever waits in it. Raises OSError."""
     indices = [socket.if_nametoindex(name) for name in interfaces]

@@ -38,7 +38,9 @@ def make(ports: int, queues: int = 1) -> Grant:
     grant = Grant(bpf_program.make_map(max(ports * queues, 1)), [], queues)
     try:
         for port in range(ports):
-            grant.programs.append(bpf_program.load(bpf_program.assembled(grant.sockets, port * queues, queues)))
+            grant.programs.append(
+                bpf_program.load(bpf_program.assembled(grant.sockets, port * queues, queues))
+            )
     except BaseException:
         grant.close()
         raise

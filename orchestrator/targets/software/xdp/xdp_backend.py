@@ -9,14 +9,14 @@ import numpy as np
 
 from orchestrator.engine.datapath import port_backend
 from orchestrator.engine.datapath.mmsg_batch import Batch
-from orchestrator.engine.datapath.xdp_socket_io import HEADROOM, no_rings, PORT, Rings, SOCKET
-from orchestrator.targets.software.packet_backends import Opened, Wires
-from orchestrator.targets.software.kernel_refusals import XDP_SOCKET
+from orchestrator.engine.datapath.xdp_socket_io import HEADROOM, PORT, SOCKET, Rings, no_rings
 from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.kernel_refusals import XDP_SOCKET
 from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.packet_backends import Opened, Wires
 from orchestrator.targets.software.xdp import bpf_program
 from orchestrator.targets.software.xdp.privileged_setup import Grant
-from orchestrator.targets.software.xdp.xdp_socket import memory, XdpSocket
+from orchestrator.targets.software.xdp.xdp_socket import XdpSocket, memory
 
 MOST_ROWS, LEAST_ENTRIES, MOST_ENTRIES = 16_384, 64, 1024
 """Rows that the ports of a thread hold to receive into, together; entries of a port's rings. A
@@ -108,8 +108,12 @@ class Xdp:
             other = next(iter([*mine, *opened]), None)
             one = XdpSocket(octets, interface, queue, other, entries)
             opened.append(one)
-            bpf_program.register_socket(self._grant.sockets, self._used * self._grant.queues + queue, one.fileno())
-        self._links.append(bpf_program.link(self._grant.programs[self._used], interface, self._mode))
+            bpf_program.register_socket(
+                self._grant.sockets, self._used * self._grant.queues + queue, one.fileno()
+            )
+        self._links.append(
+            bpf_program.link(self._grant.programs[self._used], interface, self._mode)
+        )
         self._used += 1
         self._opened += opened
         return opened

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import errno
 import platform
+import resource
 import select
 import socket
 from functools import cache
 from pathlib import Path
+
 from orchestrator.errors import Refused, TailbackError
 from orchestrator.targets.software.kernel_refusals import WHO
+from orchestrator.targets.software.linux_syscalls import capabilities
 from orchestrator.targets.software.namespace_probe import FRAME, probe
+from orchestrator.targets.software.realtime_scheduling import locks_little
 from orchestrator.targets.software.xdp import privileged_setup
 from orchestrator.targets.software.xdp.xdp_socket import AF_XDP
-import resource
-from orchestrator.targets.software.linux_syscalls import capabilities
-from orchestrator.targets.software.realtime_scheduling import locks_little
 
 CAP_IPC_LOCK, CAP_SYS_ADMIN, CAP_SYS_RESOURCE = 14, 21, 24
 
@@ -27,7 +28,9 @@ def memlock_refusal(programs: bool) -> str | None:
     if not locks_little() or CAP_SYS_RESOURCE in held:  # who has the second raises the limit
         return None
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] // 1024
-    limit_text = f"AF_XDP: memory that is lent to the kernel counts as locked, of which {limit} KiB are"
+    limit_text = (
+        f"AF_XDP: memory that is lent to the kernel counts as locked, of which {limit} KiB are"
+    )
     if programs:
         return f"{limit_text} allowed, and a plan with programs has no way around that"
     if not {CAP_IPC_LOCK, CAP_SYS_ADMIN} <= held:

@@ -72,8 +72,8 @@ class XdpSocket:
         self._socket = socket.socket(AF_XDP, socket.SOCK_RAW, 0)
         self._maps: list[mmap.mmap] = []
         self.rings = np.zeros((4, of.WORDS), np.int64)
-        """The words of the rings, for `orchestrator.engine.datapath.xdp_ring`; of a copy of them once
-        a thread has it: see `shows`."""
+        """The words of the rings, for `orchestrator.engine.datapath.xdp_ring`; of a copy of them
+        once a thread has it: see `shows`."""
         try:
             if other is None:
                 rows, stride = octets.shape

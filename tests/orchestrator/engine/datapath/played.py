@@ -13,9 +13,9 @@ from orchestrator.engine.datapath.xdp_socket_io import (
     FILL,
     FRAME_OCTETS,
     HEADROOM,
-    Rings,
     RX,
     TX,
+    Rings,
 )
 from orchestrator.engine.records import CLOCK
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engine.datapath import arrival_times
-from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, STAMP_KIND
+from orchestrator.engine.datapath.emulation_clock import REAL_TIME
+from orchestrator.engine.datapath.mmsg_batch import STAMP_KIND, Batch, receiver
 from orchestrator.engine.datapath.phc_mapping import (
     CLOCKS,
     HARDWARE_WORD,
@@ -18,7 +19,6 @@ from orchestrator.engine.datapath.phc_mapping import (
     WORD,
     write_clock_mapping,
 )
-from orchestrator.engine.datapath.emulation_clock import REAL_TIME
 from orchestrator.engine.histogram import BINS, new_histogram
 from orchestrator.engine.records import FRAME
 

@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.engine.datapath import departure_times as at
 from orchestrator.engine.datapath import error_queue
+from orchestrator.engine.datapath.emulation_clock import REAL_TIME
 from orchestrator.engine.datapath.mmsg_batch import CONTROL_LENGTH, GOT
 from orchestrator.engine.datapath.phc_mapping import (
     CLOCKS,
@@ -17,7 +18,6 @@ from orchestrator.engine.datapath.phc_mapping import (
     WORD,
     write_clock_mapping,
 )
-from orchestrator.engine.datapath.emulation_clock import REAL_TIME
 from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.frame_codec import encode
 from orchestrator.engine.histogram import BINS, new_histogram
@@ -149,7 +149,8 @@ def test_frames_of_links_are_not_told_apart(world, rig):
 
 
 @pytest.mark.parametrize(
-    ("code", "word"), [(error_queue.MISSED, at.MISSED_LAUNCHES), (error_queue.NOT_VALID, at.BAD_LAUNCHES)]
+    ("code", "word"),
+    [(error_queue.MISSED, at.MISSED_LAUNCHES), (error_queue.NOT_VALID, at.BAD_LAUNCHES)],
 )
 def test_launches_that_came_to_nothing_are_counted(world, rig, code, word):
     crafted(rig, report(error_queue.LAUNCH_REPORT, code))
@@ -161,7 +162,9 @@ def test_launches_that_came_to_nothing_are_counted(world, rig, code, word):
 def test_a_message_that_nobody_understands_is_counted(world, rig):
     crafted(rig, report(2))
     at.apply_report(world, rig, 0, 0)
-    crafted(rig, times(NOW_NS, 0, 0) + report(error_queue.TIMESTAMP_REPORT, info=1))  # when it was scheduled
+    crafted(
+        rig, times(NOW_NS, 0, 0) + report(error_queue.TIMESTAMP_REPORT, info=1)
+    )  # when it was scheduled
     at.apply_report(world, rig, 0, 0)
     assert rig.departures[at.UNMATCHED] == 2
 

@@ -17,17 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engine.datapath.emulation_clock import (
-    advance,
-    current_time,
-    elapsed_run_time,
     HOLDING,
     HOLDS,
     LAST,
-    leave_clock,
     LONGEST,
-    next_instant,
     PS_PER_NS,
     REAL_TIME,
+    advance,
+    current_time,
+    elapsed_run_time,
+    leave_clock,
+    next_instant,
     run_time,
 )
 from orchestrator.engine.records import NEVER
@@ -198,7 +198,9 @@ def test_a_stall_is_dropped_and_counted(one):
     assert soon_after(int(one.held[0]), HOUR - HORIZON)
     assert rig.turn[HOLDS] == 1
     assert rig.turn[LONGEST] == rig.turn[HOLDING] == one.held[0]
-    assert soon_after(elapsed_run_time(rig), before + HORIZON), "the clock goes on from where it was held"
+    assert soon_after(elapsed_run_time(rig), before + HORIZON), (
+        "the clock goes on from where it was held"
+    )
 
 
 def test_a_stall_that_nobody_has_counted_yet_is_not_in_the_time(two):
@@ -286,7 +288,9 @@ def test_whatever_the_machine_does_the_rules_hold(seed):
         assert before <= now <= max(before, limit)
         assert rigs.progress[number] == now
         assert rigs.held[number] >= held
-        assert soon_after(elapsed_run_time(rig) + int(rigs.held.sum()), real), "nothing is lost uncounted"
+        assert soon_after(elapsed_run_time(rig) + int(rigs.held.sum()), real), (
+            "nothing is lost uncounted"
+        )
         assert (
             others
             == np.delete(np.append(rigs.held, rigs.progress), [number, len(rigs.held) + number])

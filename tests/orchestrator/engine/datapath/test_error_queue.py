@@ -39,7 +39,9 @@ def told(octets: bytes, length: int | None = None) -> tuple[bool, list[int]]:
 
 
 def test_a_time_of_departure() -> None:
-    octets = times(1_764_000_000_123_456_789, 0, 5) + report(at.TIMESTAMP_REPORT, info=at.SENT, data=9)
+    octets = times(1_764_000_000_123_456_789, 0, 5) + report(
+        at.TIMESTAMP_REPORT, info=at.SENT, data=9
+    )
     assert told(octets) == (True, [at.TIMESTAMP_REPORT, 0, at.SENT, 2])
 
 

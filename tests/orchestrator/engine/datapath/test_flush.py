@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.engine.datapath import mmsg_batch as at
 from orchestrator.engine.datapath.host_port_io import post_untagged
-from orchestrator.engine.datapath.packet_socket_io import flush, post, SEND_TRIES
+from orchestrator.engine.datapath.packet_socket_io import SEND_TRIES, flush, post
 
 PORTS = 2
 NAME_OCTETS = 8

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engine.datapath import launch_time as at
+from orchestrator.engine.datapath.emulation_clock import REAL_TIME
+from orchestrator.engine.datapath.link_counters import SENT_PS, WORDS
 from orchestrator.engine.datapath.mmsg_batch import (
-    Batch,
     CONTROL_AT,
     CONTROL_LENGTH,
     QUEUED,
+    Batch,
     receiver,
 )
-from orchestrator.engine.datapath.emulation_clock import REAL_TIME
-from orchestrator.engine.datapath.link_counters import SENT_PS, WORDS
 
 TAI = 1_764_000_037 * 10**9
 PS = 1000

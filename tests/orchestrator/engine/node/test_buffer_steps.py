@@ -11,13 +11,13 @@ from orchestrator.engine.frames.telemetry_header import FIRST, PORT, QUEUED, ROO
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node import buffer
 from orchestrator.engine.node.buffer import (
-    can_change_lane,
     LANE,
     LARGEST,
     RANDOM,
     STAMP,
     STAMP_IF_LARGER,
     STAMP_IF_SMALLER,
+    can_change_lane,
 )
 from orchestrator.engine.records import CNM, DATA, HOST, NEVER, NONE
 from tests.orchestrator.engine.node.bench import SOURCE, Bench, values
@@ -147,7 +147,9 @@ def test_there_are_eight_priorities_and_those_of_the_lane_itself_are_no_other(
     frame = bench.world.frames[bench.frame()]
     assert bool(can_change_lane(bench.world, 0, frame, priority)) == moves
     bench.world.queues[0].input = 0
-    assert not can_change_lane(bench.world, 0, frame, priority), "inputs have their lanes by the tag"
+    assert not can_change_lane(bench.world, 0, frame, priority), (
+        "inputs have their lanes by the tag"
+    )
 
 
 @pytest.mark.parametrize(

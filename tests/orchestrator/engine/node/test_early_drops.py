@@ -13,8 +13,8 @@ from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import record as fields
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Plan
-from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.observables import Observed
+from orchestrator.plan.plugin_catalog import Use
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation

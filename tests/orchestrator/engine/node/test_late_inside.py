@@ -15,7 +15,7 @@ from orchestrator.engine.records import DISABLE_LAZINESS, LAZINESS_DISABLED, LAZ
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.frame_audit import audit
-from tests.orchestrator.engine.node.test_lazy_egress import both, COUNTED, late, prompt, same, saved
+from tests.orchestrator.engine.node.test_lazy_egress import COUNTED, both, late, prompt, same, saved
 from tests.orchestrator.worlds import MS, US, Table, assembled, run_until
 
 LINK = 10**9

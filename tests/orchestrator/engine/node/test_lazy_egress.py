@@ -13,8 +13,8 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.assembly.live_commands import Command, commands_for, insert
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.node.control_frames import write_quanta
-from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.node.descriptor_pool import take
+from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.node.event_queue import LINES, wake_at
 from orchestrator.engine.records import DISABLE_LAZINESS, NONE, PAUSE, PFC
 from orchestrator.plan import Plan
@@ -294,7 +294,9 @@ def test_a_port_that_hurries_has_sent_what_it_could_before() -> None:
     """Nobody looked since the last frame came; a full one takes 20 us to leave."""
     one = assemble(Plan(**unlimited()).check(Registry.load()), spare=1)
     other = prompt(unlimited())
-    assert insert(one.world, MS, [Command(DISABLE_LAZINESS, one.indices.port_rows["switch.sink"], 0)])
+    assert insert(
+        one.world, MS, [Command(DISABLE_LAZINESS, one.indices.port_rows["switch.sink"], 0)]
+    )
     for until in (MS + 1, 3 * MS + 1):
         for assembly in (one, other):
             run_until(assembly, until)

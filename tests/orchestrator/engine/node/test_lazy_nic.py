@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from orchestrator.assembly import Assembly, assemble
-from orchestrator.assembly.live_commands import Command, commands_for, insert
 from orchestrator.assembly.lazy_eligibility import MOST_FLOWS
+from orchestrator.assembly.live_commands import Command, commands_for, insert
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.records import CNM, DISABLE_LAZINESS, NEVER, START_FLOW, STOP_FLOW
 from orchestrator.plan import Plan

@@ -381,7 +381,9 @@ def test_a_message_is_counted_and_told(answer: int) -> None:
     nic = with_flow()
     nic.answers(answer)
     nic.limiter().feedback_received = 4
-    on_congestion_message(nic.world, FIRST, nic.world.frames[nic.frame(length=106)], NOW + 2 * PERIOD)
+    on_congestion_message(
+        nic.world, FIRST, nic.world.frames[nic.frame(length=106)], NOW + 2 * PERIOD
+    )
     assert values(nic.limiter(), "feedback_received", "tick") == [5, TICK + 2 * PERIOD]
     assert nic.heard() == "5"
     assert nic.state("said", "now", "length") == [0, NOW + 2 * PERIOD, 106]

@@ -9,9 +9,9 @@ import pytest
 
 from orchestrator.engine.node.delay_line import leave_line, schedule_line
 from orchestrator.engine.node.transmitter import (
+    LONGEST_PS,
     cached_wire_time,
     flow_actor,
-    LONGEST_PS,
     quanta_time,
     transmit,
     wire_time,

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.assembly.world_builder import Sizes, WorldBuilder
-from orchestrator.engine.node.nic_transmit import node_actor
 from orchestrator.engine.node.event_queue import LINES
+from orchestrator.engine.node.nic_transmit import node_actor
 from orchestrator.engine.records import CNM, DATA, NEVER, NIC, NONE, SOONEST, record
 from orchestrator.plan.algorithm_params import Params
 from tests.orchestrator.engine.node.bench import NS_OF_OCTET, Bench, values, wake_alone

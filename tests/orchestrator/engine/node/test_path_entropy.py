@@ -15,9 +15,9 @@ from orchestrator.algorithm import reaction_point
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.engine.frames import decode, encode
+from orchestrator.engine.frames.big_endian import get16
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.frames.frame_layout import SOURCE_PORT_BASE, SOURCE_PORT_MASK, UDP
-from orchestrator.engine.frames.big_endian import get16
 from orchestrator.engine.node.next_hop import output_port
 from orchestrator.engine.records import ACK, DATA, MOST_ENTROPY, NONE, SACK, TRIMMED, record
 from orchestrator.errors import Refused

@@ -16,7 +16,7 @@ from orchestrator.engine.records import CREDIT, FRAME, record
 from orchestrator.plan import Plan
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.registry import GROUP, Registry
-from tests.orchestrator.engine.node.test_control_frames import from_octets, on_their_way, PLACE
+from tests.orchestrator.engine.node.test_control_frames import PLACE, from_octets, on_their_way
 from tests.orchestrator.engine.node.test_receivers import incast
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, run_in_steps

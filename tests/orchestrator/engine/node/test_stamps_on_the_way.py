@@ -16,15 +16,15 @@ from orchestrator.capability import Capability
 from orchestrator.engine.frames import telemetry_header
 from orchestrator.engine.frames.frame_layout import DATA_HEADER
 from orchestrator.engine.frames.telemetry_header import (
-    get_stamps,
     PORT,
     QUEUED,
     RATE,
-    room_octets,
     SENT,
+    TIME,
+    get_stamps,
+    room_octets,
     stamp_of,
     stamps_of,
-    TIME,
 )
 from orchestrator.engine.records import ACK, DATA, record
 from orchestrator.errors import BadInput, Refused
@@ -214,7 +214,13 @@ def test_what_a_capture_keeps_has_the_stamps(monkeypatch: pytest.MonkeyPatch) ->
             length = int(w.capture_lengths[slot, k])
             if length >= 0:
                 get_stamps(70, w.capture_octets[slot, k], length, row)
-                seen.append((slot, row[: telemetry_header.FIRST].tolist(), row[telemetry_header.FIRST + telemetry_header.PORT]))
+                seen.append(
+                    (
+                        slot,
+                        row[: telemetry_header.FIRST].tolist(),
+                        row[telemetry_header.FIRST + telemetry_header.PORT],
+                    )
+                )
     near = w.ports[assembly.indices.port_rows["switch.far"]].address
     assert {(tuple(head), int(port)) for _, head, port in seen} == {((2, 2), int(near))}
     assert {slot for slot, _, _ in seen} == {0, 1}

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.assembly.world_builder import Sizes, WorldBuilder
+from orchestrator.engine.frames.telemetry_header import ROOM, STAMPED, room_octets
 from orchestrator.engine.kernel_events import TRANSPORT_ARRIVED, TRANSPORT_TRIMMED
-from orchestrator.engine.frames.telemetry_header import ROOM, room_octets, STAMPED
-from orchestrator.engine.node.transmitter import flow_actor
 from orchestrator.engine.node.nic_transmit import make_frame, wake_flow
 from orchestrator.engine.node.receive_path import (
     deliver,
@@ -20,6 +19,7 @@ from orchestrator.engine.node.receive_path import (
     receive_credit,
     receive_trimmed,
 )
+from orchestrator.engine.node.transmitter import flow_actor
 from orchestrator.engine.node.transport_calls import (
     apply_ack,
     apply_credit,

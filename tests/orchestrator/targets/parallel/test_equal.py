@@ -15,8 +15,8 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.targets.parallel.partitioning import split
 from orchestrator.targets.parallel.parallel_run import ParallelRun
+from orchestrator.targets.parallel.partitioning import split
 from orchestrator.targets.simulated import Simulated
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import Table
@@ -204,7 +204,9 @@ def test_both_ends_of_a_cut_link_capture_what_they_send_and_get() -> None:
 
 
 def test_a_part_that_fails_ends_the_run_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]])
+    several = ParallelRun(
+        Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]]
+    )
     advance = several.advance
 
     def fails(number: int, windows: int) -> int:
@@ -219,7 +221,9 @@ def test_a_part_that_fails_ends_the_run_of_the_others(monkeypatch: pytest.Monkey
 
 
 def test_an_interrupted_run_leaves_no_thread_behind() -> None:
-    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]])
+    several = ParallelRun(
+        Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]]
+    )
 
     def interrupt(now: int) -> None:
         raise KeyboardInterrupt
@@ -230,7 +234,9 @@ def test_an_interrupted_run_leaves_no_thread_behind() -> None:
 
 
 def test_boxes_that_are_too_small_are_no_silent_loss() -> None:
-    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]])
+    several = ParallelRun(
+        Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]]
+    )
     tiny = several.boxes.frames[:, :, :, :1].copy().view(np.recarray)
     several.boxes = several.boxes._replace(frames=tiny)
     with pytest.raises(RunFailed, match="had no room"):

@@ -6,8 +6,14 @@ import pytest
 
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
-from orchestrator.targets.parallel.partitioning import cuts, least_delay, units
-from orchestrator.targets.parallel.partitioning import Load, partition, split
+from orchestrator.targets.parallel.partitioning import (
+    Load,
+    cuts,
+    least_delay,
+    partition,
+    split,
+    units,
+)
 
 LINE = """
 name = "line"
@@ -78,7 +84,9 @@ def test_a_window_is_as_long_as_the_least_delay_between_parts_at_any_time() -> N
 def test_neighbours_are_kept_together_and_both_halves_have_as_much_to_do() -> None:
     assert split(resolved(), 2) == [["algorithm_named", "left"], ["right", "two", "sink"]]
     assert split(resolved(), 1) == [["algorithm_named", "left", "right", "two", "sink"]]
-    assert split(resolved(), 9) == [["algorithm_named", "left"], ["right", "two", "sink"]], "leaves stay"
+    assert split(resolved(), 9) == [["algorithm_named", "left"], ["right", "two", "sink"]], (
+        "leaves stay"
+    )
 
 
 def test_a_plan_that_cannot_be_cut_is_one_part() -> None:

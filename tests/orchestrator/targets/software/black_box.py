@@ -18,11 +18,11 @@ from typing import Any
 
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import Plan
-from orchestrator.targets.software.dut.rx_sockets import open_receiver
 from orchestrator.targets.software.dut.dut_probing import ETHER_TYPE
-from orchestrator.targets.software.worker_process import Worker
-from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.dut.rx_sockets import open_receiver
 from orchestrator.targets.software.hosted_nodes_job import PACE_WORDS
+from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.worker_process import Worker
 from orchestrator.targets.software.worker_stages import READY, RUNNING
 from tests.orchestrator.targets.software.bought import Forwarder
 

@@ -98,7 +98,12 @@ def shape(machines: Machines, device: str, inner: str, **settings: Any) -> None:
 
 def only(kind: int) -> list[rx_sockets.Line]:
     """The filter for frames of a type, whose tag the kernel has taken already."""
-    return [(rx_sockets.LOAD_HALF, 0, 0, 12), (rx_sockets.EQUAL, 1, 0, kind), (6, 0, 0, 0), (6, 0, 0, 65535)]
+    return [
+        (rx_sockets.LOAD_HALF, 0, 0, 12),
+        (rx_sockets.EQUAL, 1, 0, kind),
+        (6, 0, 0, 0),
+        (6, 0, 0, 65535),
+    ]
 
 
 class Forwarder(threading.Thread):

@@ -12,8 +12,8 @@ from orchestrator.engine.datapath import port_backend
 from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, sender
 from orchestrator.engine.datapath.packet_socket_io import poll_words
 from orchestrator.engine.datapath.xdp_socket_io import Rings
-from orchestrator.targets.software.packet_backends import Backend
 from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines
+from orchestrator.targets.software.packet_backends import Backend
 from tests.orchestrator.engine.datapath.played import Pool, pool
 from tests.patience import PATIENCE_S
 
@@ -76,7 +76,9 @@ class End:
         found: list[tuple[int, int, bytes]] = []
         end = time.monotonic() + within_s
         while len(found) < count and time.monotonic() < end:
-            if port_backend.poll_ports(self.pool, self.rig) == 0 or not port_backend.is_readable(self.rig, 0):
+            if port_backend.poll_ports(self.pool, self.rig) == 0 or not port_backend.is_readable(
+                self.rig, 0
+            ):
                 continue
             batch = self.rig.incoming
             for k in range(port_backend.receive(self.rig, 0)):

@@ -13,9 +13,9 @@ from orchestrator.engine.datapath.phc_mapping import SOFTWARE_WORD
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.run.execute_run import run
+from orchestrator.targets.software.network_namespaces import Machines
 from orchestrator.targets.software.packet_backends import PACKETS, StampedPackets
 from orchestrator.targets.software.worker_process import run_job
-from orchestrator.targets.software.network_namespaces import Machines
 from tests.patience import eventually
 
 pytestmark = [

@@ -16,8 +16,8 @@ from orchestrator import python_command
 from orchestrator.cli import run_summary
 from orchestrator.run import partial_runs
 from orchestrator.targets.software.concurrent_runs import (
-    concurrent_runs,
     ConcurrentRun,
+    concurrent_runs,
     other_runs,
     with_concurrent_runs,
 )
@@ -110,7 +110,9 @@ def test_a_distorted_run_names_its_neighbour_and_advises_no_pace(
     shown = str(run_summary._slower(told)[0][1])
     assert shown == "run it again when the other one is over"
     assert "0.0007" in str(run_summary._slower(bad)[0][1])
-    assert not run_summary._slower(bad | {"verdict": "valid"}), "a paced run whose clock was held back"
+    assert not run_summary._slower(bad | {"verdict": "valid"}), (
+        "a paced run whose clock was held back"
+    )
     good = {"verdict": "valid", "reasons": []}
     assert with_concurrent_runs(good, met)["reasons"] == []
     assert with_concurrent_runs(bad, []) is bad

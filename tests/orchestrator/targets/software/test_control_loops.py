@@ -7,8 +7,8 @@ import pytest
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.stall_impact import ControlLoop
-from orchestrator.targets.software.timing_demand import demand_of
 from orchestrator.targets.software.control_loops import ControlledQueues, loops_of
+from orchestrator.targets.software.timing_demand import demand_of
 from tests.orchestrator.targets.software import short_plans
 
 US = 10**6

@@ -14,12 +14,12 @@ from orchestrator.live.command_slots import EVERY_PS, MARGIN_PS, slot_times
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.targets.software.control_thread import (
-    ControlThread,
     FRAMES,
     MAKE,
     ROWS,
     SEEN,
     WATCH,
+    ControlThread,
 )
 from orchestrator.targets.software.worker_stages import CHANGE, HALT
 from tests.orchestrator.worlds import MS, line_of_three, run_until

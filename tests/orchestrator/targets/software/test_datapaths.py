@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
-from orchestrator.run.execute_run import run, RunResult
+from orchestrator.run.execute_run import RunResult, run
 from orchestrator.targets.software.worker_process import Worker
 from orchestrator.targets.software.xdp import bpf_program, privileged_setup, xdp_probe
-from orchestrator.targets.software.xdp.xdp_backend import entries_for, LONGEST, stride_for, Xdp
+from orchestrator.targets.software.xdp.xdp_backend import LONGEST, Xdp, entries_for, stride_for
 from tests.orchestrator.targets.software import short_plans
 from tests.orchestrator.targets.software.processes import as_nobody, ordinary_user_python
 from tests.orchestrator.targets.software.xdp_jobs import PAIRS, PORTS

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.assembly.world_builder import SLOT_OCTETS
 from orchestrator.assembly.descriptor_bound import descriptors
+from orchestrator.assembly.world_builder import SLOT_OCTETS
 from orchestrator.cli.main import command_line
 from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
 from orchestrator.errors import BadInput
@@ -23,8 +23,8 @@ from orchestrator.registry import Registry
 from orchestrator.run import machine_info
 from orchestrator.targets.software import delay_line_capacity
 from orchestrator.targets.software.delay_line_capacity import check_lines, room_for
-from orchestrator.targets.software.thread_assignment import shares_of_run
 from orchestrator.targets.software.software_target import Software
+from orchestrator.targets.software.thread_assignment import shares_of_run
 from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, run_until
 from tests.shipped import FOLDER
 

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.run import buffer_conservation
-from orchestrator.run.execute_run import run, RunResult
+from orchestrator.run.execute_run import RunResult, run
 from traces.run_reader import load
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]

@@ -16,8 +16,8 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.targets.software.worker_process import Worker
 from orchestrator.targets.software.hosted_nodes_job import PACE_WORDS
+from orchestrator.targets.software.worker_process import Worker
 from orchestrator.targets.software.worker_stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
 from orchestrator.testbed.controller import merge_recordings, merge_stalls
 from tests.orchestrator.targets.software import short_plans

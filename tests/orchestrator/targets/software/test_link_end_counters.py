@@ -18,12 +18,12 @@ from orchestrator.plan import Plan
 from orchestrator.run.link_conservation import LinkCounts
 from orchestrator.targets.software.link_end_counters import (
     CAME,
-    crossings_of,
     DEPARTED,
     DROPPED,
     END_WORDS,
-    given_up,
     LEFT,
+    crossings_of,
+    given_up,
 )
 from tests.orchestrator.targets.software import short_plans
 

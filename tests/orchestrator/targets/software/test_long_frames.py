@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.assembly.world_builder import slot_octets, SLOT_OCTETS
+from orchestrator.assembly.world_builder import SLOT_OCTETS, slot_octets
 from orchestrator.engine.datapath import mmsg_batch
 from orchestrator.fuzz.invariant_check import check_plan
 from orchestrator.live.live_session import Session

@@ -14,14 +14,18 @@ ALL = (1 << 0) | (1 << 2) | (1 << 6)
 
 
 def test_a_nic_that_has_everything_lacks_nothing():
-    told = nic_capabilities.describe_nic(Abilities("eth7", "ice", ALL, 0b1011, 0b1, 0b101, known=True))
+    told = nic_capabilities.describe_nic(
+        Abilities("eth7", "ice", ALL, 0b1011, 0b1, 0b101, known=True)
+    )
     assert (told.name, told.lack) == ("NIC eth7", None)
     for word in ("launch times (SO_TXTIME)", "AF_XDP without a copy", "hardware clock"):
         assert word in told.what
 
 
 def test_what_a_nic_lacks_is_named():
-    told = nic_capabilities.describe_nic(Abilities("eth7", "virtio_net", 0, 0b101011, 0, 0, known=True))
+    told = nic_capabilities.describe_nic(
+        Abilities("eth7", "virtio_net", 0, 0b101011, 0, 0, known=True)
+    )
     assert told.lack is not None
     assert "virtio_net has XDP in the driver, AF_XDP without a copy, and no" in told.lack.lack
     for word in (

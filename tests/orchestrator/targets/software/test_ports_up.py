@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.targets.software.worker_process import run_job
-from orchestrator.targets.software.network_namespaces import Machines
 from orchestrator.targets.software.namespace_probe import FRAME
+from orchestrator.targets.software.network_namespaces import Machines
+from orchestrator.targets.software.worker_process import run_job
 
 PAIRS = 60
 

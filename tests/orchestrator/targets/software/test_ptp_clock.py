@@ -47,11 +47,17 @@ class Driver:
 
 
 def test_the_numbers_are_those_of_the_kernel() -> None:
-    assert (ptp_clock.PRECISE, ptp_clock.EXTENDED, ptp_clock.PLAIN) == (0xC0403D08, 0xC4C03D09, 0x43403D05)
+    assert (ptp_clock.PRECISE, ptp_clock.EXTENDED, ptp_clock.PLAIN) == (
+        0xC0403D08,
+        0xC4C03D09,
+        0x43403D05,
+    )
 
 
 def test_hardware_that_reads_both_at_once_is_asked_first(monkeypatch) -> None:
-    monkeypatch.setattr(ptp_clock.fcntl, "ioctl", driver := Driver(ptp_clock.PRECISE, ptp_clock.EXTENDED))
+    monkeypatch.setattr(
+        ptp_clock.fcntl, "ioctl", driver := Driver(ptp_clock.PRECISE, ptp_clock.EXTENDED)
+    )
     found = ptp_clock.read(5)
     assert (found.own_ns, found.system_ns, found.error_ns) == (OWN, SYSTEM, 50)
     assert driver.asked == [ptp_clock.PRECISE]
@@ -65,7 +71,9 @@ def test_else_the_narrowest_of_reads_between_two_of_the_systems(monkeypatch) -> 
 
 
 def test_an_old_driver_is_read_in_turn(monkeypatch) -> None:
-    monkeypatch.setattr(ptp_clock.fcntl, "ioctl", driver := Driver(ptp_clock.PLAIN, error=errno.ENOTTY))
+    monkeypatch.setattr(
+        ptp_clock.fcntl, "ioctl", driver := Driver(ptp_clock.PLAIN, error=errno.ENOTTY)
+    )
     found = ptp_clock.read(5)
     assert driver.asked == [ptp_clock.PRECISE, ptp_clock.EXTENDED, ptp_clock.PLAIN]
     assert found.own_ns == OWN + 80_000  # the last set alone keeps its end: the others overlap

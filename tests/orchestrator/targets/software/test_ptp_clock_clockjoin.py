@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.targets.software.ptp_clock import (
-    ClockLine,
-    narrowest,
-    Reading,
     UNKNOWN_PPB,
     WINDOW,
+    ClockLine,
+    Reading,
+    narrowest,
 )
 
 SECOND = 10**9

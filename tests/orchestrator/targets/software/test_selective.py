@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.run.execute_run import run, RunResult
+from orchestrator.run.execute_run import RunResult, run
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 

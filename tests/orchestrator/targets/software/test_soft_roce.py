@@ -22,9 +22,9 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.targets.software import soft_roce
-from orchestrator.targets.software.worker_process import run_job, Worker
-from orchestrator.targets.software.network_namespaces import host_of, Machines
+from orchestrator.targets.software.network_namespaces import Machines, host_of
 from orchestrator.targets.software.program_runner import Hosts, rdma_of
+from orchestrator.targets.software.worker_process import Worker, run_job
 
 REAL_FRAMES = [
     pytest.mark.software,
@@ -279,7 +279,10 @@ def test_what_verbs_would_send_is_told_by_analyze(tmp_path: Path) -> None:
     assert done.folder is not None
     words = ["analyze", str(done.folder / "captures" / "h2-h1.pcapng"), "--json"]
     said = subprocess.run(
-        python_command.module("orchestrator.cli", *words), capture_output=True, text=True, check=False
+        python_command.module("orchestrator.cli", *words),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     told = json.loads(said.stdout)
     flows = {one["kind"]: one for one in told["interfaces"][0]["conversations"]}

@@ -52,7 +52,9 @@ class Asking(threading.Thread):
         def until(true: Callable[[], bool]) -> None:
             while not true() and time.monotonic() < end:
                 for message in client.take():
-                    kind = self.answers if isinstance(message, feed_messages.Reply) else self.received
+                    kind = (
+                        self.answers if isinstance(message, feed_messages.Reply) else self.received
+                    )
                     kind.append(message)
                 time.sleep(0.01)
 

@@ -10,8 +10,8 @@ import pytest
 
 from orchestrator.errors import Refused
 from orchestrator.targets.software import namespace_probe as probing
-from orchestrator.targets.software.kernel_refusals import refusal, SETTINGS
 from orchestrator.targets.software.isolation import Denied, isolate
+from orchestrator.targets.software.kernel_refusals import SETTINGS, refusal
 from tests.patience import PATIENCE_S
 
 

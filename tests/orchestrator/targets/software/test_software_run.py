@@ -20,7 +20,7 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.run import run_fidelity
-from orchestrator.run.execute_run import run, RunResult
+from orchestrator.run.execute_run import RunResult, run
 from tests.orchestrator.targets.software import short_plans
 from tests.orchestrator.targets.software.processes import as_nobody, ordinary_user_python
 from traces.compare import compare

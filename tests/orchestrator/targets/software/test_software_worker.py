@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import RunFailed, TailbackError
-from orchestrator.targets.software.worker_process import run_job, Worker
+from orchestrator.targets.software.worker_process import Worker, run_job
 from tests.orchestrator.targets.software.processes import MARK, gone, holders, marked
 
 JOBS = "tests.orchestrator.targets.software.jobs:"

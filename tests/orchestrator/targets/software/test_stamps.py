@@ -10,11 +10,11 @@ import pytest
 from orchestrator.assembly import assemble
 from orchestrator.engine.frames import decode
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
-from orchestrator.engine.frames.telemetry_header import FIRST, get_stamps, PORT, RATE, ROOM, STAMPED
+from orchestrator.engine.frames.telemetry_header import FIRST, PORT, RATE, ROOM, STAMPED, get_stamps
 from orchestrator.engine.records import ACK, DATA
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute_run import run, RunResult
+from orchestrator.run.execute_run import RunResult, run
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 

@@ -56,9 +56,9 @@ def test_a_look_tells_where_something_waits(places: int) -> None:
         assert not any(is_socket_readable(polled, place) for place in range(places))
         pairs[-1][1].send(b"frame")
         assert poll_sockets(polled) == 1
-        assert [is_socket_readable(polled, place) for place in range(places)] == [False] * (places - 1) + [
-            True
-        ]
+        assert [is_socket_readable(polled, place) for place in range(places)] == [False] * (
+            places - 1
+        ) + [True]
         pairs[-1][0].recv(16)
         assert poll_sockets(polled) == 0
     finally:

@@ -17,10 +17,10 @@ from orchestrator.engine.datapath.phc_mapping import HARDWARE_WORD, SOFTWARE_WOR
 from orchestrator.errors import BadInput, Refused, TailbackError
 from orchestrator.plan import Plan
 from orchestrator.run.execute_run import run
-from orchestrator.targets.software.packet_backends import PACKETS, StampedPackets
-from orchestrator.targets.software.worker_process import run_job
 from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines
+from orchestrator.targets.software.packet_backends import PACKETS, StampedPackets
 from orchestrator.targets.software.timestamp_sources import ARRIVALS, BOTH, TimestampSources
+from orchestrator.targets.software.worker_process import run_job
 from tests.orchestrator.targets.software.test_arrivals import ADDRESSES, PLAN
 from tests.patience import PATIENCE_S
 
@@ -170,7 +170,11 @@ def launched(control: Any) -> dict[str, Any]:
     far = End(machines, "b", PACKETS)
     said = near_socket(machines).getsockopt(socket.SOL_SOCKET, 61, 8)
     control_row = near.rig.outgoing.control[0]
-    control_row[:3] = (launch_time.LAUNCH_OCTETS, launch_time.LAUNCH_KIND, time.clock_gettime_ns(11))
+    control_row[:3] = (
+        launch_time.LAUNCH_OCTETS,
+        launch_time.LAUNCH_KIND,
+        time.clock_gettime_ns(11),
+    )
     headers = near.rig.outgoing.headers
     headers[0, 4], headers[0, 5] = control_row.ctypes.data, launch_time.LAUNCH_OCTETS
     frame = ADDRESSES + bytes.fromhex("88b5") + bytes(46)
@@ -198,7 +202,11 @@ def queue_of(control: Any) -> list[Any]:
     machines = pair()
     with machines.inside("a"):
         before = etf_qdisc.root(FIRST_INTERFACE)
-        lacks = [etf_qdisc.lack(FIRST_INTERFACE), etf_qdisc.lack(FIRST_INTERFACE, 2), etf_qdisc.lack(99)]
+        lacks = [
+            etf_qdisc.lack(FIRST_INTERFACE),
+            etf_qdisc.lack(FIRST_INTERFACE, 2),
+            etf_qdisc.lack(99),
+        ]
         from pyroute2 import IPRoute
 
         with IPRoute() as netlink:

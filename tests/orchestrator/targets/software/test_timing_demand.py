@@ -11,9 +11,9 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.run.run_fidelity import Demand
-from orchestrator.targets.software.timing_demand import achieved_rates, demand_of
-from orchestrator.targets.software.thread_io import FREE_RUNNING_PS, LEAST_HORIZON_PS, Shared
 from orchestrator.targets.software.software_target import pace_of
+from orchestrator.targets.software.thread_io import FREE_RUNNING_PS, LEAST_HORIZON_PS, Shared
+from orchestrator.targets.software.timing_demand import achieved_rates, demand_of
 from tests.orchestrator.targets.software import short_plans
 
 US, MS = 10**6, 10**9

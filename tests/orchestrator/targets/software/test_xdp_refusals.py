@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import Refused
-from orchestrator.targets.software.kernel_refusals import refusal
 from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.kernel_refusals import refusal
 from orchestrator.targets.software.xdp import bpf_program, privileged_setup, xdp_probe
 
 

@@ -34,10 +34,10 @@ def _thread(node: str, horizon_ps: int = 10**18, begun: bool = True) -> tuple[An
     """The thread of one node, its ports open, and all machines; not `begun`: as it is started."""
     from orchestrator.engine.datapath import port_backend
     from orchestrator.registry import Registry
-    from orchestrator.targets.software.plan_job import join
-    from orchestrator.targets.software.network_namespaces import Machines
-    from orchestrator.targets.software.thread_io import Shared
     from orchestrator.targets.software.datapath_thread import Thread
+    from orchestrator.targets.software.network_namespaces import Machines
+    from orchestrator.targets.software.plan_job import join
+    from orchestrator.targets.software.thread_io import Shared
 
     resolved = Plan(**PLAN).check(Registry.load())
     machines = Machines()
@@ -97,8 +97,8 @@ def _counts(rig: Any) -> Any:
     """Frames taken in and put on wires so far, and calls that sent any."""
     import numpy as np
 
-    from orchestrator.engine.datapath.mmsg_batch import CALLS
     from orchestrator.engine.datapath.link_counters import RECEIVED, SENT
+    from orchestrator.engine.datapath.mmsg_batch import CALLS
 
     whole = rig.tally.sum(axis=0)
     return np.array([whole[RECEIVED], whole[SENT], rig.outgoing.state[CALLS]])
@@ -198,10 +198,10 @@ def late_thread(control: Any, late_s: float) -> dict[str, int]:
     from orchestrator.engine.datapath.realtime_loop import drive
     from orchestrator.engine.records import NEVER
     from orchestrator.registry import Registry
-    from orchestrator.targets.software.plan_job import join
+    from orchestrator.targets.software.datapath_thread import Thread, start
     from orchestrator.targets.software.network_namespaces import Machines
+    from orchestrator.targets.software.plan_job import join
     from orchestrator.targets.software.thread_io import Shared
-    from orchestrator.targets.software.datapath_thread import start, Thread
 
     class Late(Thread):
         entered_ns = 0

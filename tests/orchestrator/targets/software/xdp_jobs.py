@@ -6,10 +6,10 @@ import os
 import time
 from typing import Any
 
-from orchestrator.targets.software.packet_backends import Backend, PACKETS
 from orchestrator.targets.software.network_namespaces import Machines
-from orchestrator.targets.software.xdp.xdp_backend import Xdp
+from orchestrator.targets.software.packet_backends import PACKETS, Backend
 from orchestrator.targets.software.xdp.privileged_setup import Grant
+from orchestrator.targets.software.xdp.xdp_backend import Xdp
 
 PAIRS = [(left, right) for left in ("packet", "xdp") for right in ("packet", "xdp")]
 """Backends of the sender and of the receiver."""

@@ -29,7 +29,9 @@ def test_an_agent_keeps_roles_and_ends_on_sigterm_while_it_is_flooded(tmp_path: 
     own = curve_keys.make(tmp_path / "agent", "agent")
     for role in ("run", "administer"):
         curve_keys.make(tmp_path / role, role)
-        curve_keys.authorise(tmp_path / "agent", str(tmp_path / role / curve_keys.PUBLIC), role=role)
+        curve_keys.authorise(
+            tmp_path / "agent", str(tmp_path / role / curve_keys.PUBLIC), role=role
+        )
     words = ["agent", "--listen", "tcp://127.0.0.1:*", "--name", "here"]
     words += ["--keys", str(tmp_path / "agent"), "--state", str(tmp_path / "state")]
     agent = subprocess.Popen(
@@ -44,7 +46,9 @@ def test_an_agent_keeps_roles_and_ends_on_sigterm_while_it_is_flooded(tmp_path: 
         address = said.split(" listens on ")[1].split(",")[0]
 
         async def lease() -> None:
-            async with controller_client._connection(address, tmp_path / "run", own.public) as asker:
+            async with controller_client._connection(
+                address, tmp_path / "run", own.public
+            ) as asker:
                 await asker.ask("hello", Hello(), within_s=60)
                 asked = Lease(lease=LEASE, controller="lab", ttl_ms=60_000, nics=[])
                 await asker.ask("lease", asked, within_s=60)

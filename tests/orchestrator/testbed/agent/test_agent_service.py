@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from orchestrator.errors import BadInput
 from orchestrator.testbed.agent import agent_messages
 from orchestrator.testbed.agent.agent_service import Agent
-from orchestrator.testbed.agent.worker_supervisor import SupervisedWorker
 from orchestrator.testbed.agent.lease_journal import Journal, started
-from orchestrator.testbed.agent.worker_supervisor import PlanWorker
+from orchestrator.testbed.agent.worker_supervisor import PlanWorker, SupervisedWorker
 from orchestrator.testbed.wire.rpc_server import RequestDispatcher
 from tests.patience import PATIENCE_S
 

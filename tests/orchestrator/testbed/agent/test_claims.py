@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.testbed.agent import ethtool, netlink, nic_claims
 from orchestrator.testbed.agent.netlink import Link
-from orchestrator.testbed.agent.nic_claims import check, Claim, restore, survey
+from orchestrator.testbed.agent.nic_claims import Claim, check, restore, survey
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 UP, RUNNING, LOOPBACK = ethtool.UP, ethtool.RUNNING, ethtool.LOOPBACK

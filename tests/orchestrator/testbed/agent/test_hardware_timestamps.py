@@ -138,7 +138,9 @@ class Queues:
         patch.setattr(etf_qdisc, "disable_etf", self.take_away)
         patch.setattr(hardware_timestamps.socket, "if_nametoindex", lambda name: 7)
         patch.setattr(hardware_timestamps, "queues", lambda name: 4)
-        patch.setattr(hardware_timestamps, "open_clock", lambda name: os.open("/dev/null", os.O_RDONLY))
+        patch.setattr(
+            hardware_timestamps, "open_clock", lambda name: os.open("/dev/null", os.O_RDONLY)
+        )
         patch.setattr(ptp_clock, "read", self.read)
         self.apart = 0
 

@@ -16,11 +16,11 @@ from orchestrator.plan import Plan
 from orchestrator.plan.algorithm_params import without_files
 from orchestrator.testbed.agent import agent_service as agent_module
 from orchestrator.testbed.agent import nic_claims
-from orchestrator.testbed.agent.agent_service import LEASES, LEASES_OF_ONE
 from orchestrator.testbed.agent.agent_messages import Fault
+from orchestrator.testbed.agent.agent_service import LEASES, LEASES_OF_ONE
 from orchestrator.testbed.controller import controller_messages as of_controller
 from orchestrator.testbed.controller.controller_service import Controller
-from orchestrator.testbed.curve_keys import ADMINISTER, Caller, RUN, WATCH
+from orchestrator.testbed.curve_keys import ADMINISTER, RUN, WATCH, Caller
 from orchestrator.testbed.wire.envelope import SENTENCE
 from orchestrator.testbed.wire.rpc_server import RequestDispatcher
 from tests.orchestrator.testbed.agent.test_agent_service import LEASE, RIGHT, Served

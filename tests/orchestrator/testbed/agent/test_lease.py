@@ -12,8 +12,6 @@ import pytest
 
 from orchestrator.targets.software.worker_stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
 from orchestrator.testbed.agent import lease as lease_module
-from orchestrator.testbed.agent.lease_journal import Journal
-from orchestrator.testbed.agent.lease import ActiveLease, EVENTS
 from orchestrator.testbed.agent.agent_messages import (
     Deploy,
     Fault,
@@ -22,6 +20,8 @@ from orchestrator.testbed.agent.agent_messages import (
     ProbeReceived,
     Start,
 )
+from orchestrator.testbed.agent.lease import EVENTS, ActiveLease
+from orchestrator.testbed.agent.lease_journal import Journal
 from orchestrator.testbed.curve_keys import Caller
 from orchestrator.testbed.wire.envelope import Unacceptable
 

@@ -12,11 +12,11 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.testbed.controller import distributed_verdict
 from orchestrator.testbed.controller.clock_correction import (
-    corrected_histograms,
+    ClockCorrection,
     Shift,
+    corrected_histograms,
     shifted_histogram,
 )
-from orchestrator.testbed.controller.clock_correction import ClockCorrection
 from orchestrator.testbed.wire.clock_offset import Estimate
 from tests.trials import plans
 
@@ -76,7 +76,9 @@ def test_what_no_frame_was_counted_of_is_not_said_to_be_moved():
     history = np.zeros((2, 2, BINS), np.int64)
     history[1, 1, 7] = 5
     clocks = {0: [ClockCorrection()], 1: [ClockCorrection()]}
-    fixed, shifts = corrected_histograms(history, EDGES, np.array([1, 2]), ClockCorrection(shift_ps=US), clocks)
+    fixed, shifts = corrected_histograms(
+        history, EDGES, np.array([1, 2]), ClockCorrection(shift_ps=US), clocks
+    )
     assert list(shifts) == [1]
     assert shifts[1].added.tolist() == [US, US]
     assert fixed[:, 0].sum() == fixed[0].sum() == 0
@@ -96,7 +98,9 @@ def test_an_odd_picosecond_of_what_may_be_missing_counts_up():
     senders = [ClockCorrection(shift_ps=4), ClockCorrection(shift_ps=7)]
     shift = Shift.between(senders, ClockCorrection(), np.array([SECOND]))
     assert (shift.added.tolist(), shift.spread) == ([-6], 2)
-    even = Shift.between([ClockCorrection(shift_ps=4), ClockCorrection(shift_ps=8)], ClockCorrection(), np.array([1]))
+    even = Shift.between(
+        [ClockCorrection(shift_ps=4), ClockCorrection(shift_ps=8)], ClockCorrection(), np.array([1])
+    )
     assert (even.added.tolist(), even.spread) == ([-6], 2)
     none = Shift.between(senders, ClockCorrection(), np.array([], np.int64))
     assert (none.added.tolist(), none.spread) == ([], 0)
@@ -108,7 +112,9 @@ def test_delays_become_what_they_were():
     true = rng.integers(90 * US, 110 * US, 1000)
     history = histogram([int(d) + 300 * US for d in true])[None, None, :]
     receiver = ClockCorrection(shift_ps=-300 * US, method="exchanges", error_ns=500)
-    fixed, shifts = corrected_histograms(history, EDGES, np.array([SECOND]), receiver, {0: [ClockCorrection()]})
+    fixed, shifts = corrected_histograms(
+        history, EDGES, np.array([SECOND]), receiver, {0: [ClockCorrection()]}
+    )
     assert abs(median(fixed[0, 0]) - 100 * US) < 100 * US / 20
     assert shifts[0].added.tolist() == [-300 * US]
     assert shifts[0].spread == 0
@@ -143,7 +149,11 @@ def test_errors_of_clocks_count_for_less_where_the_runs_clock_is_slow():
 def test_clocks_that_were_right_change_nothing():
     history = histogram([50 * US, 60 * US])[None, None, :]
     fixed, shifts = corrected_histograms(
-        history, EDGES, np.array([SECOND]), ClockCorrection(), {0: [ClockCorrection(), ClockCorrection()]}
+        history,
+        EDGES,
+        np.array([SECOND]),
+        ClockCorrection(),
+        {0: [ClockCorrection(), ClockCorrection()]},
     )
     assert np.array_equal(fixed, history)
     assert not shifts[0].added.any()
@@ -152,7 +162,9 @@ def test_clocks_that_were_right_change_nothing():
 def test_samples_further_off_than_the_plan_measures_degrade_the_run():
     """1 us at the start, and 10 ppm for 12 s."""
     told = {"machines": {"m": {}}, "error_s": 1e-6, "measured_s": 1e-4, "verdict": "valid"}
-    distributed_verdict.add_retimings(told, {"m": ClockCorrection(shift_ps=US, rate=10e-6)}, 12 * SECOND)
+    distributed_verdict.add_retimings(
+        told, {"m": ClockCorrection(shift_ps=US, rate=10e-6)}, 12 * SECOND
+    )
     assert told["machines"]["m"]["samples"] == {"off_s": 121e-6}
     fidelity = distributed_verdict.with_clocks({"verdict": "valid", "reasons": []}, told)
     assert fidelity["verdict"] == "degraded"

@@ -41,7 +41,9 @@ def run(monkeypatch: pytest.MonkeyPatch, busy: Busy, said: list[str]) -> Progres
     monkeypatch.setattr(controller_client, "_connection", asking)
     plan: Any = SimpleNamespace(to_toml=lambda: "x = 1", source="x")
     return asyncio.run(
-        controller_client.run(ADDRESS, Path(), None, plan, False, Path(), lambda news: None, said.append)
+        controller_client.run(
+            ADDRESS, Path(), None, plan, False, Path(), lambda news: None, said.append
+        )
     )
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.testbed.controller import controller_service as module
 from orchestrator.testbed.controller import controller_messages
+from orchestrator.testbed.controller import controller_service as module
 from orchestrator.testbed.controller.controller_service import Controller
+from orchestrator.testbed.curve_keys import ADMINISTER, RUN, WATCH, Caller, make
 from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.curve_keys import ADMINISTER, Caller, make, RUN, WATCH
 from orchestrator.testbed.wire.envelope import Request, Unacceptable
 
 OURS, THEIRS = "0123456789abcdef", "fedcba9876543210"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import Refused, RunFailed
-from orchestrator.testbed.controller.controller_service import MachinePool, NO_MACHINE
+from orchestrator.testbed.controller.controller_service import NO_MACHINE, MachinePool
 
 ABLE, LACKS = {"gateware": ""}, {"gateware": "target gateware: g++ is missing. Install g++"}
 
@@ -20,7 +20,9 @@ def peer(holds: dict[str, str] | None, state: str = "up") -> Any:
 
 
 def test_one_plan_at_a_time_on_each_that_can() -> None:
-    places = MachinePool({"a": peer(LACKS), "b": peer(ABLE), "c": peer(ABLE, "gone"), "d": peer(ABLE)})
+    places = MachinePool(
+        {"a": peer(LACKS), "b": peer(ABLE), "c": peer(ABLE, "gone"), "d": peer(ABLE)}
+    )
     assert places.able("gateware") == ["b", "d"]
     assert [places.take("gateware"), places.take("gateware")] == ["b", "d"]
     assert places.all_taken("gateware")

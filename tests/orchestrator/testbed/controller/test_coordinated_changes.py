@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from orchestrator.live import feed_messages
-from orchestrator.live.live_session import Session
 from orchestrator.live.command_slots import EVERY_PS
+from orchestrator.live.live_session import Session
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.testbed.agent.agent_messages import Change, Changed

@@ -12,10 +12,10 @@ from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.testbed.agent.agent_messages import Offer
-from orchestrator.testbed.controller.run_lifecycle import RunEnded
 from orchestrator.testbed.controller.deployment import shares
-from orchestrator.testbed.controller.node_placement import Mapping
 from orchestrator.testbed.controller.distributed_run import DistributedRun
+from orchestrator.testbed.controller.node_placement import Mapping
+from orchestrator.testbed.controller.run_lifecycle import RunEnded
 from orchestrator.testbed.inventory import Testbed
 from tests.trials import plans
 

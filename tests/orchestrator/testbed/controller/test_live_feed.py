@@ -12,8 +12,8 @@ import pytest
 
 from orchestrator.live import feed_messages
 from orchestrator.live.feed_client import FeedClient
-from orchestrator.live.sample_rows import AccumulatedRows
 from orchestrator.live.live_session import Session
+from orchestrator.live.sample_rows import AccumulatedRows
 from orchestrator.plan import Plan
 from orchestrator.recording import Column
 from orchestrator.registry import Registry

@@ -19,8 +19,8 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.targets.software.link_end_counters import DEPARTED, END_WORDS
-from orchestrator.testbed.controller.merge_recordings import AgentRecording, merge
 from orchestrator.testbed.controller.clock_correction import ClockCorrection
+from orchestrator.testbed.controller.merge_recordings import AgentRecording, merge
 from tests.orchestrator.worlds import MS, US, line_of_three, run_until
 
 LASTS = 6 * MS
@@ -83,7 +83,9 @@ def merged(whole: Assembly, parts: list[AgentRecording], **how: Any) -> Any:
     return merge(whole.resolved, parts, 7, **how)[0]
 
 
-def test_the_parts_of_a_run_are_what_one_world_measures(whole: Assembly, parts: list[AgentRecording]) -> None:
+def test_the_parts_of_a_run_are_what_one_world_measures(
+    whole: Assembly, parts: list[AgentRecording]
+) -> None:
     one = record("software", [(whole, list(whole.resolved.plan.nodes))], cpu_s=0, wall_s=0)
     got = merged(whole, parts)
     assert got.columns == one.columns
@@ -105,7 +107,9 @@ def test_the_parts_of_a_run_are_what_one_world_measures(whole: Assembly, parts: 
             assert np.array_equal(getattr(mine, what), getattr(its, what)), what
 
 
-def test_the_order_of_the_machines_does_not_matter(whole: Assembly, parts: list[AgentRecording]) -> None:
+def test_the_order_of_the_machines_does_not_matter(
+    whole: Assembly, parts: list[AgentRecording]
+) -> None:
     assert np.array_equal(merged(whole, parts[::-1]).values, merged(whole, parts).values)
 
 
@@ -153,7 +157,9 @@ def test_what_one_machine_lost_is_lost(
 
 
 @pytest.mark.parametrize("counter", COUNTERS)
-def test_what_is_lost_on_a_wire_is_lost(whole: Assembly, parts: list[AgentRecording], counter: str) -> None:
+def test_what_is_lost_on_a_wire_is_lost(
+    whole: Assembly, parts: list[AgentRecording], counter: str
+) -> None:
     """A frame that a NIC sent, and that no socket had, is on none of the NICs' own counters."""
     parts[1].interfaces["eth1"] = dict.fromkeys(COUNTERS, 0) | {counter: 5}
     if counter.startswith("tx"):
@@ -200,7 +206,9 @@ def test_a_list_of_narrow_interfaces_that_is_none_is_refused(
         merged(whole, parts)
 
 
-def test_stalls_of_a_machine_are_those_of_the_run(whole: Assembly, parts: list[AgentRecording]) -> None:
+def test_stalls_of_a_machine_are_those_of_the_run(
+    whole: Assembly, parts: list[AgentRecording]
+) -> None:
     """These parts are of an older version and tell none, but for the one in the middle."""
     row = np.zeros((1, at.COLUMNS), np.int64)
     row[0, [at.TO_NS, at.SPAN_NS]], row[0, at.TO_PS] = 4000 * US, 4000 * US
@@ -253,7 +261,9 @@ def test_a_run_that_was_stopped_ends_with_the_last_row_of_all(
     assert "between" not in got.fidelity["lost_outside_queues"]
 
 
-def test_captures_and_delays_are_brought_to_one_clock(whole: Assembly, parts: list[AgentRecording]) -> None:
+def test_captures_and_delays_are_brought_to_one_clock(
+    whole: Assembly, parts: list[AgentRecording]
+) -> None:
     parts[0].clock = ClockCorrection(shift_ps=40 * US, error_ns=2000, method="exchanges")
     recording, told = merge(whole.resolved, parts, 0)
     plain = part(whole, "left").arrays["times0"]

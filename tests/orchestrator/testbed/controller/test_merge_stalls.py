@@ -17,8 +17,8 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
 from orchestrator.targets.software.stall_log import stall_words
-from orchestrator.testbed.controller.merge_stalls import FAR, merged_stalls, OLDER, OTHER
 from orchestrator.testbed.controller.clock_correction import ClockCorrection
+from orchestrator.testbed.controller.merge_stalls import FAR, OLDER, OTHER, merged_stalls
 from tests.orchestrator.targets.software import short_plans
 
 US, MS, S = 1000, 1_000_000, 10**9

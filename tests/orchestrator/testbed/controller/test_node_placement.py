@@ -39,7 +39,12 @@ def test_the_papers_experiment_on_four_machines(fig11: Plan):
     cables["down"] = ("mid:eth8", "end:eth0")
     where = bed(cables, algorithm_named=["nic1"], two=["nic2"], mid=["switch"], end=["sink"])
     found = map_plan(fig11, where, ["algorithm_named", "two", "mid", "end"])
-    assert found.machines == {"nic1": "algorithm_named", "nic2": "two", "switch": "mid", "sink": "end"}
+    assert found.machines == {
+        "nic1": "algorithm_named",
+        "nic2": "two",
+        "switch": "mid",
+        "sink": "end",
+    }
     assert sorted(found.cables.values()) == sorted(cables)
     assert len(found.ports) == 18
     assert len(set(found.ports.values())) == 18, "every port has a NIC of its own"
@@ -64,7 +69,9 @@ def test_one_machine_needs_no_cable(fig11: Plan):
 def test_a_lack_of_cables_is_told_with_its_numbers(fig11: Plan):
     cables = {"a": ("one:eth0", "two:eth0")}
     with pytest.raises(Refused, match=r"needs 4 free cables between one and two, and there are 1"):
-        map_plan(fig11, bed(cables, algorithm_named=["nic1"], two=["*"]), ["algorithm_named", "two"])
+        map_plan(
+            fig11, bed(cables, algorithm_named=["nic1"], two=["*"]), ["algorithm_named", "two"]
+        )
 
 
 def test_of_two_lacks_the_numbers_are_those_of_one(fig11: Plan):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.testbed.controller import node_placement
-from orchestrator.testbed.controller.node_placement import map_plan, Mapping
+from orchestrator.testbed.controller.node_placement import Mapping, map_plan
 from orchestrator.testbed.inventory import Testbed
 from tests.orchestrator.testbed.controller.test_node_placement import bed
 

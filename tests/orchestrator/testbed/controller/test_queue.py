@@ -14,8 +14,8 @@ import pytest
 from orchestrator.testbed.agent.agent_messages import Nic
 from orchestrator.testbed.controller import controller_service as module
 from orchestrator.testbed.controller.controller_service import Controller
+from orchestrator.testbed.curve_keys import RUN, Caller, make
 from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.curve_keys import Caller, make, RUN
 from orchestrator.testbed.wire.envelope import Request, Unacceptable
 
 ALICE = Caller.of("A" * 40, "alice", RUN)

@@ -13,12 +13,12 @@ import pytest
 from orchestrator.errors import RunFailed
 from orchestrator.progress import Progress
 from orchestrator.run import folder_lock, partial_runs
-from orchestrator.testbed.controller import run_download as downloading
 from orchestrator.testbed.controller import controller_messages
-from orchestrator.testbed.controller.run_download import download
+from orchestrator.testbed.controller import run_download as downloading
 from orchestrator.testbed.controller.run_artifacts import RunArtifacts
-from orchestrator.testbed.wire.rpc_client import Refusal, Unanswered
+from orchestrator.testbed.controller.run_download import download
 from orchestrator.testbed.wire.envelope import CHUNK, Unacceptable
+from orchestrator.testbed.wire.rpc_client import Refusal, Unanswered
 from orchestrator.testbed.wire.rpc_server import Handler, RequestDispatcher
 
 RUN = "ab" * 8
@@ -46,7 +46,9 @@ class Line:
         self.spoil: Callable[[int, bytes], bytes] = lambda number, octets: octets
         self.desk = RequestDispatcher(
             {
-                "files": Handler(controller_messages.OfRun, lambda *_: (self.told, None), reads=True),
+                "files": Handler(
+                    controller_messages.OfRun, lambda *_: (self.told, None), reads=True
+                ),
                 "fetch": Handler(controller_messages.FetchOf, self._fetch, reads=True),
             }
         )

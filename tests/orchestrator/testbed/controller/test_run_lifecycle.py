@@ -12,12 +12,12 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.targets.software.worker_stages import BUILDING, COMPILING, READY
 from orchestrator.testbed.agent.agent_messages import HeartbeatReply
-from orchestrator.testbed.controller.distributed_job import DistributedJob
 from orchestrator.testbed.controller.controller_messages import Submit
+from orchestrator.testbed.controller.distributed_job import DistributedJob
 from orchestrator.testbed.controller.distributed_run import DistributedRun
 from orchestrator.testbed.controller.run_lifecycle import wait_reason
-from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.curve_keys import make
+from orchestrator.testbed.inventory import Testbed
 from tests.orchestrator.worlds import line_of_three
 
 WITHIN_S = 60.0

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from orchestrator.engine.datapath.launch_time import LEAD_NS
 from orchestrator.engine.datapath.emulation_clock import REAL_TIME
+from orchestrator.engine.datapath.launch_time import LEAD_NS
 from orchestrator.errors import BadInput, Refused
 from orchestrator.live.live_changes import ChangeRefused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.testbed.agent.agent_messages import HeartbeatReply, Nic, Pace
-from orchestrator.testbed.controller.deployment import Share
 from orchestrator.testbed.controller.coordinated_changes import RemoteWorlds
+from orchestrator.testbed.controller.deployment import Share
 from orchestrator.testbed.controller.distributed_run import DistributedRun
-from orchestrator.testbed.controller.timestamping import plan_timestamps, TimestampPlan
+from orchestrator.testbed.controller.timestamping import TimestampPlan, plan_timestamps
 from orchestrator.testbed.inventory import MachineEntry, Testbed
 from tests.orchestrator.testbed.controller.test_deployment import offer
 

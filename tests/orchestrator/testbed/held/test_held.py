@@ -69,7 +69,9 @@ def longer(folder: Path, milliseconds: int) -> Path:
 def told(bench: Bench, what: str) -> dict[str, str]:
     """Machine -> what the controller says of its `state`, or the `part` that it is at."""
     assert bench.controller is not None
-    state = asyncio.run(controller_client.status(bench.controller.address, bench.folder / "user", None))
+    state = asyncio.run(
+        controller_client.status(bench.controller.address, bench.folder / "user", None)
+    )
     return {one["name"]: one[what] for one in state["machines"]}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from orchestrator.testbed.wire.chunked_transfer import Chunk, cut, Damaged, listed, Listed, Taking
+from orchestrator.testbed.wire.chunked_transfer import Chunk, Damaged, Listed, Taking, cut, listed
 from orchestrator.testbed.wire.envelope import CHUNK, Unacceptable
 
 SIZE = 2 * CHUNK + 12_345

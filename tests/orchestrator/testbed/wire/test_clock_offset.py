@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.testbed.wire.clock_offset import Comparison, Exchange, LEAST_SPAN_NS
+from orchestrator.testbed.wire.clock_offset import LEAST_SPAN_NS, Comparison, Exchange
 
 MS, S = 10**6, 10**9
 

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from orchestrator.testbed.wire import envelope
 from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessage
-from orchestrator.testbed.wire.rpc_server import ANSWERS
-from orchestrator.testbed.wire.rpc_server import Handler, Reply, RequestDispatcher
+from orchestrator.testbed.wire.rpc_server import ANSWERS, Handler, Reply, RequestDispatcher
 
 
 class Add(WireMessage):
@@ -25,7 +24,9 @@ class Till:
 
     def __init__(self) -> None:
         self.sum = 0
-        self.desk = RequestDispatcher({"add": Handler(Add, self._add), "no": Handler(Add, self._no)})
+        self.desk = RequestDispatcher(
+            {"add": Handler(Add, self._add), "no": Handler(Add, self._no)}
+        )
 
     def _add(self, peer: str, request: Request, body: Add) -> Reply:
         self.sum += body.amount

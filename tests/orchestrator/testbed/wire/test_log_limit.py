@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.testbed.wire.log_limit import LogLimit, LONGEST, MOST, WINDOW_S
+from orchestrator.testbed.wire.log_limit import LONGEST, MOST, WINDOW_S, LogLimit
 
 
 def test_a_thousand_knocks_are_a_few_lines_and_a_number():

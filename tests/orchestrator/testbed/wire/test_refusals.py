@@ -17,11 +17,11 @@ import zmq
 import zmq.asyncio
 
 from orchestrator.testbed import curve_keys
-from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
 from orchestrator.testbed.wire.envelope import Request, WireMessage, pack
-from orchestrator.testbed.wire.zap_authenticator import LOOK_S
+from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
 from orchestrator.testbed.wire.rpc_server import Handler, Reply, RequestDispatcher, RpcServer
 from orchestrator.testbed.wire.socket_monitor import State
+from orchestrator.testbed.wire.zap_authenticator import LOOK_S
 
 PATIENCE_S = 60.0
 """Longer than any of it takes; a busy machine takes its time."""
@@ -63,7 +63,9 @@ class Bench:
         return {"peer": peer.name}, None
 
     def asker(self, pair: curve_keys.Pair, public: str | None = None) -> RpcClient:
-        return RpcClient(self.context, "server", self.server.endpoint, public or self.own.public, pair)
+        return RpcClient(
+            self.context, "server", self.server.endpoint, public or self.own.public, pair
+        )
 
     async def received(self, words: str) -> str:
         """Wait until the server has said it."""
@@ -297,7 +299,9 @@ def test_an_old_version_is_told_which_one_is_spoken(tmp_path: Path):
 
 def test_nobody_there_is_told_apart_from_a_rejected_key(tmp_path: Path):
     async def what(bench: Bench) -> None:
-        asker = RpcClient(bench.context, "agent x", "tcp://127.0.0.1:1", bench.own.public, bench.friend)
+        asker = RpcClient(
+            bench.context, "agent x", "tcp://127.0.0.1:1", bench.own.public, bench.friend
+        )
         with pytest.raises(Unanswered, match="no peer") as raised:
             await asker.ask("do", within_s=0.5)
         assert not raised.value.rejected
