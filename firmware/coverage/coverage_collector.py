@@ -26,7 +26,8 @@ MODULES_BY_ALGORITHM: dict[tuple[str, str], tuple[str, ...]] = {
 
 NOT_IN_MODELS: dict[tuple[str, str], str] = {
     ("delay_line", "fixed-delay"): "links of Verilated nodes delay in the loop that clocks them "
-    "(firmware/verilated/fabric.cpp); delay_line.v is behind a port of a card, and its bench holds it",
+    "(firmware/verilated/fabric.cpp); delay_line.v is behind a port of a card, and its bench "
+    "holds it",
 }
 """Algorithms whose module is in no Verilated node, with the part that does their work there."""
 

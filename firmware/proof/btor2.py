@@ -291,8 +291,8 @@ def _add(
     elif op in ("const", "constd", "consth"):
         base = {"const": 2, "constd": 10, "consth": 16}[op]
         line.op, line.numbers = "const", [int(words[0], base)]
-    elif op in ("algorithm_named", "zero", "ones"):
-        value = {"algorithm_named": 1, "zero": 0, "ones": (1 << width) - 1}[op]
+    elif op in ("one", "zero", "ones"):
+        value = {"one": 1, "zero": 0, "ones": (1 << width) - 1}[op]
         line.op, line.numbers = "const", [value]
     else:
         taken = {"slice": 1, "uext": 1, "sext": 1}.get(op)

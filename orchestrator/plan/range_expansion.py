@@ -115,7 +115,9 @@ class _Expansion:
         if self.problems:
             raise BadInput(source, self.problems)
 
-    def _with_levels(self, made: network_fabric.FabricTable, written: dict[str, Any]) -> dict[str, Any]:
+    def _with_levels(
+        self, made: network_fabric.FabricTable, written: dict[str, Any]
+    ) -> dict[str, Any]:
         """The plan's lists and those of its fabric's levels, if the fabric is not too large."""
         self._budget.fabric(network_fabric.KEY, network_fabric.size(made.fabric), made.table)
         levels = network_fabric.levels(made.fabric)

@@ -19,7 +19,7 @@ from orchestrator.plan import Plan
 from orchestrator.run.execute_run import run
 
 PLAN = Path(__file__).parents[1] / "firmware" / "plans" / "overload.toml"
-IDLE = [f"traffic.{flow}.start=5.9ms" for flow in ("algorithm_named", "two")]
+IDLE = [f"traffic.{flow}.start=5.9ms" for flow in ("one", "two")]
 
 
 def measure(runs: int) -> list[dict[str, Any]]:

@@ -87,7 +87,7 @@ def test_a_plan_runs_on_cards_as_on_models(bed: Bed, capsys: Captured) -> None:
     assert told["fidelity"]["start_error_s"]["left"] < 1e-6
     models = run(Plan.load(PLAN.read_text()), target="gateware", out=None).result["metrics"]
     for phase, entities in told["metrics"].items():
-        for entity in ("switch.sink", "algorithm_named", "two"):
+        for entity in ("switch.sink", "one", "two"):
             for metric, value in entities[entity].items():
                 expected = models[phase][entity][metric]
                 if not metric.startswith(("feedback.", "frames.")):
@@ -106,10 +106,10 @@ def test_what_cards_do_not_count_is_absent_and_what_they_are_is_kept(
     code, out, err = bed.run(capsys, "--set", "duration=1.6ms", "--set", "phases.after.to=1.6ms")
     assert code == 1, err  # five messages do not come so soon
     told = json.loads(out)
-    assert "throughput_bps" not in told["metrics"]["run"]["algorithm_named"]
+    assert "throughput_bps" not in told["metrics"]["run"]["one"]
     assert "sink>switch" not in told["metrics"]["run"]
     assert "sinks" in told["fidelity"]["not_measured"]
-    sent = sum(told["metrics"]["run"][flow]["frames.sent"] for flow in ("algorithm_named", "two"))
+    sent = sum(told["metrics"]["run"][flow]["frames.sent"] for flow in ("one", "two"))
     assert sent > 100
     assert sum(bed.cards.arrived.values()) > 0.5 * sent
 

@@ -59,7 +59,7 @@ def test_the_longest_path_need_not_have_the_most_of_both(tmp_path: Path) -> None
     """Three look-up tables in one path, a table and a chain of twelve bits in another."""
     cells = {
         "from": cell("FDRE", {"D": [30], "C": [1]}, {"Q": [2]}),
-        "algorithm_named": cell("LUT1", {"I0": [2]}, {"O": [3]}),
+        "one": cell("LUT1", {"I0": [2]}, {"O": [3]}),
         "two": cell("LUT1", {"I0": [3]}, {"O": [4]}),
         "three": cell("LUT1", {"I0": [4]}, {"O": [5]}),
         "low": cell("CARRY4", {"S": [3], "CI": []}, {"CO": [10]}),

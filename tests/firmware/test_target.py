@@ -91,7 +91,7 @@ def test_same_arrivals_and_seed_give_the_same_feedback(overloaded: RunResult) ->
         ours, theirs = totals(gateware, entity), totals(simulated, entity)
         for metric in ("frames.sent", "frames.dropped"):
             assert abs(ours[metric] - theirs[metric]) <= 2, (entity, metric)
-    latency = [totals(r, "algorithm_named")["latency_s.p50"] for r in (gateware, simulated)]
+    latency = [totals(r, "one")["latency_s.p50"] for r in (gateware, simulated)]
     assert latency[0] == pytest.approx(latency[1], rel=0.05)
 
 
@@ -218,10 +218,7 @@ def test_without_extra_fast_recovery_every_message_sets_the_target(tmp_path: Pat
 def test_a_nic_of_two_ports_is_a_block_for_each(rates: tuple[str, str], tmp_path: Path) -> None:
     """Messages reach the flow whose port they come in by, and each flow its own limiter, whichever
     is told first."""
-    settings = [
-        f"traffic.{flow}.rate={r}"
-        for flow, r in zip(("algorithm_named", "two"), rates, strict=True)
-    ]
+    settings = [f"traffic.{flow}.rate={r}" for flow, r in zip(("one", "two"), rates, strict=True)]
     plan = Plan.load((PLANS / "ports.toml").read_text()).with_settings(settings)
     result = run(plan, target="gateware", out=tmp_path, report=False)
     assert result.folder is not None

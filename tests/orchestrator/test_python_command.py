@@ -59,7 +59,7 @@ def worker(folder: Path) -> None:
 
 
 def programs(folder: Path) -> None:
-    plan: Any = SimpleNamespace(programs={"algorithm_named": None})
+    plan: Any = SimpleNamespace(programs={"one": None})
     with_one = Programs(plan, Hosts())
     assert with_one._process is not None
     with_one._process.communicate("[]\n", timeout=120)

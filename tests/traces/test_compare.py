@@ -146,7 +146,7 @@ def with_shares(run, *flows: float):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(
-    ("algorithm_named", "other", "agree"),
+    ("one", "other", "agree"),
     [
         ((998.7, 1.2), (836, 164), False),
         ((500, 500), (836, 164), False),

@@ -18,7 +18,7 @@ AHEAD_S = 4321
 """The clock of the right machine: what crosses the cable is timed by both."""
 LONG = "100s"
 """Of a run that is ended from outside: whatever happens before, it still goes on."""
-PAPER = {"algorithm_named": ["nic1"], "two": ["nic2"], "mid": ["switch"], "end": ["sink"]}
+PAPER = {"one": ["nic1"], "two": ["nic2"], "mid": ["switch"], "end": ["sink"]}
 
 
 def pair(folder: str) -> Lab:

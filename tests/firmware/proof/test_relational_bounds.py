@@ -78,7 +78,7 @@ def test_a_rule_says_more_than_bounds_do(shape):
 def test_a_multiple_beyond_its_part_and_what_is_just_below_an_end_are_within():
     terms, known = Terms(), PathFacts()
     of = {name: terms.var(name, (0, 100)) for name in NAMES}
-    of |= {"d": terms.var("algorithm_named", (1, 1)), "n": terms.var("five", (5, 5))}
+    of |= {"d": terms.var("one", (1, 1)), "n": terms.var("five", (5, 5))}
     assert known.bounds(shapes(terms, of)["no part"])[1] >= 500
     assert known.assume(terms.make("lt", of["a"], terms.make("add", of["b"], terms.const(3))))
     assert known.bounds(shapes(terms, of)["how far above"])[1] == 2

@@ -70,7 +70,7 @@ def test_rows_are_those_of_runs_in_the_order_of_places_and_seeds(tmp_path: Path)
 
 def test_the_table_does_not_depend_on_the_workers(tmp_path: Path) -> None:
     wishes = {"over": [RATES, "nodes.switch.buffer=10KB..100KB/3"], "seeds": "3"}
-    one = swept(tmp_path / "algorithm_named", random_flow(), 1, **wishes)[1]
+    one = swept(tmp_path / "one", random_flow(), 1, **wishes)[1]
     three = swept(tmp_path / "three", random_flow(), 3, **wishes)[1]
     for name in ("points/part-00000.parquet", "places.parquet"):
         assert (one / name).read_bytes() == (three / name).read_bytes()
@@ -259,7 +259,7 @@ def test_places_near_the_edge_are_the_same_whoever_ran_them(tmp_path: Path) -> N
     """What the switch carries follows the rate: the edge is at 300 Mb/s, known within seeds."""
     edge = {"edge": f"{SHARE} > 0.3", "design": "adaptive", "points": 28, "seeds": "6"}
     over = ["nodes.switch.buffer=20KB,80KB", "traffic.gen.rate=50Mb/s..900Mb/s"]
-    result, folder = swept(tmp_path / "algorithm_named", random_flow(), 1, over=over, **edge)
+    result, folder = swept(tmp_path / "one", random_flow(), 1, over=over, **edge)
     other = swept(tmp_path / "three", random_flow(), 3, over=over, **edge)[1]
     for name in ("points/part-00000.parquet", "places.parquet"):
         assert (folder / name).read_bytes() == (other / name).read_bytes()

@@ -87,7 +87,7 @@ def crossing() -> Table:
         },
         "traffic": {
             "wide": {"plugin": "cbr", "from": "h", "to": "all", "rate": LINK // 2},
-            "algorithm_named": {
+            "one": {
                 "plugin": "cbr",
                 "from": "h",
                 "to": "d1",

@@ -215,7 +215,7 @@ def test_a_fault_is_told_once_and_others_beside_it(
     """Plans of the corpus as well; `most` ends it."""
     monkeypatch.setattr(fuzz_loop, "minimized", lambda table, *_, **__: table)
     monkeypatch.setattr(fuzz_loop, "SHRINKING_S", 0.0)
-    for name in ("algorithm_named", "two"):
+    for name in ("one", "two"):
         keep(tmp_path, name, as_text(line_of_three(name=name)))
     rounds = iter(range(10**6))
 

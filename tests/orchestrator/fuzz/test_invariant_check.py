@@ -205,7 +205,7 @@ def test_a_plan_that_was_written_is_varied_as_one_that_was_drawn(path: Path) -> 
 def test_plans_of_the_corpus_are_varied(tmp_path: Path) -> None:
     """Those that reach something new, in every other batch: seeds are odd there."""
     table = as_numbers(Plan.load(CORPUS / "branches" / "gateware-drawn.toml"))
-    keep(tmp_path / "branches", "algorithm_named", as_text(table))
+    keep(tmp_path / "branches", "one", as_text(table))
     seen: list[Table] = []
     news = iter([1])
     options = Options(plans=30, seed=1, corpus=tmp_path, news=lambda: next(news, 0))

@@ -93,7 +93,7 @@ def test_none_to_draw_and_none_that_is_there_is_bad_input(tmp_path: Path) -> Non
 
 
 def test_every_plan_is_told_whether_drawn_or_of_the_corpus(tmp_path: Path) -> None:
-    for name in ("algorithm_named", "two", "three"):
+    for name in ("one", "two", "three"):
         keep(tmp_path, name, as_text(line_of_three(name=name)), name)
     said: list[Progress] = []
     news = iter(range(100))
@@ -103,7 +103,7 @@ def test_every_plan_is_told_whether_drawn_or_of_the_corpus(tmp_path: Path) -> No
     assert [one.partition(",")[2] for one in replayed] == [
         f" {number} of 3, 0 found" for number in (1, 2, 3)
     ]
-    assert replayed[0].startswith("algorithm_named")
+    assert replayed[0].startswith("one")
     drawn = [one.detail for one in said if one.stage == "hunting"]
     assert len(drawn) == done.plans == 4
     assert drawn[0] == "1 plans, 0 found, 6 branches reached"

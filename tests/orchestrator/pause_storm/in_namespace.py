@@ -104,7 +104,7 @@ def twice() -> dict[str, Any]:
     raw.recv(200)
     other = ended(command(*STORM, "--for", "1s"))
     one.send_signal(signal.SIGINT)
-    return {"other": other, "algorithm_named": ended(one)}
+    return {"other": other, "one": ended(one)}
 
 
 def main(what: str) -> None:

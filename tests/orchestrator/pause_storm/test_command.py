@@ -83,4 +83,4 @@ def test_a_port_is_stormed_by_one_process_alone() -> None:
     found = tried("twice")
     assert found["other"]["code"] == 2
     assert "held by another" in found["other"]["err"]
-    assert found["algorithm_named"]["told"]["verdict"] == "gapless"
+    assert found["one"]["told"]["verdict"] == "gapless"

@@ -62,9 +62,7 @@ def test_what_a_remedy_says_does_break_it() -> None:
 def test_traffic_that_is_not_there_closes_no_ring_unless_any_is_asked_for() -> None:
     table = the_ring()
     table |= {"expect": [], "mutant": [], "phases": {}}
-    table["traffic"] = {
-        "algorithm_named": {"plugin": "cbr", "from": "h1", "to": "h3", "rate": "10Gb/s"}
-    }
+    table["traffic"] = {"one": {"plugin": "cbr", "from": "h1", "to": "h3", "rate": "10Gb/s"}}
     assert found(table) == []
     assert found(table, any_traffic=True) == [RING]
 

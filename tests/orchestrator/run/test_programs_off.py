@@ -20,8 +20,8 @@ TOUCH = {"node": "nic", "command": ["touch", "here"]}
 @pytest.mark.parametrize(
     "programs",
     [
-        {"algorithm_named": TOUCH},
-        {"algorithm_named": TOUCH, "two": {"node": "sink", "command": ["sh", "-c", "id"]}},
+        {"one": TOUCH},
+        {"one": TOUCH, "two": {"node": "sink", "command": ["sh", "-c", "id"]}},
     ],
 )
 @pytest.mark.parametrize("target", ["software", "simulated"])

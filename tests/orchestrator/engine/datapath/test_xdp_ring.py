@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.engine.compile_options import OPTIONS
 from orchestrator.engine.datapath import xdp_ring as of
 from orchestrator.engine.datapath.xdp_ring import load_entry, load_index, store_entry, store_index
-from orchestrator.engine.jit import DISABLED, OPTIONS, compiled
+from orchestrator.engine.jit import DISABLED, compiled
 from tests.orchestrator.engine.datapath.played import Ring
 
 SIZE = 4

@@ -7,7 +7,7 @@ import heapq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.engine.jit import LINE_OCTETS
+from orchestrator.engine.compile_options import LINE_OCTETS
 from orchestrator.engine.node.event_queue import tournament, wake_at, wake_time
 from orchestrator.engine.records import NEVER
 from tests.orchestrator.worlds import flows_only

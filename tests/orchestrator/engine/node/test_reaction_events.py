@@ -210,7 +210,7 @@ def test_named_timers_go_each_at_its_own_pace(monkeypatch: pytest.MonkeyPatch) -
 def test_timers_that_set_one_another_into_the_past_do_not_stop_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    timers = {"algorithm_named": each_other, "other": each_other}
+    timers = {"one": each_other, "other": each_other}
     kernels: dict[str, Kernel] = {"start": each_other, "timer": each_other}
     assembly = world(monkeypatch, limited((0, MS)), **kernels, timers=timers)
     run_until(assembly, 10 * US)

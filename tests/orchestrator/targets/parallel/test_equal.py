@@ -197,16 +197,14 @@ frame = "300B"
 
 def test_both_ends_of_a_cut_link_capture_what_they_send_and_get() -> None:
     resolved = Plan.load(CAPTURED).check(Registry.load())
-    one, other = whole(resolved), in_parts(resolved, [["algorithm_named"], ["two"]])
+    one, other = whole(resolved), in_parts(resolved, [["one"], ["two"]])
     assert all(len(capture.times_ps) > 150 for capture in other.captures)
     assert all(0 < capture.outgoing.sum() < len(capture.outgoing) for capture in other.captures)
     assert_equal(one, other)
 
 
 def test_a_part_that_fails_ends_the_run_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    several = ParallelRun(
-        Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]]
-    )
+    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["one"], ["two"]])
     advance = several.advance
 
     def fails(number: int, windows: int) -> int:
@@ -221,9 +219,7 @@ def test_a_part_that_fails_ends_the_run_of_the_others(monkeypatch: pytest.Monkey
 
 
 def test_an_interrupted_run_leaves_no_thread_behind() -> None:
-    several = ParallelRun(
-        Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]]
-    )
+    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["one"], ["two"]])
 
     def interrupt(now: int) -> None:
         raise KeyboardInterrupt
@@ -234,9 +230,7 @@ def test_an_interrupted_run_leaves_no_thread_behind() -> None:
 
 
 def test_boxes_that_are_too_small_are_no_silent_loss() -> None:
-    several = ParallelRun(
-        Plan.load(CAPTURED).check(Registry.load()), [["algorithm_named"], ["two"]]
-    )
+    several = ParallelRun(Plan.load(CAPTURED).check(Registry.load()), [["one"], ["two"]])
     tiny = several.boxes.frames[:, :, :, :1].copy().view(np.recarray)
     several.boxes = several.boxes._replace(frames=tiny)
     with pytest.raises(RunFailed, match="had no room"):

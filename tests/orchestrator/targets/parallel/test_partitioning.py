@@ -51,7 +51,7 @@ def resolved(text: str = LINE) -> ResolvedPlan:
 
 
 def test_a_sink_stays_with_whom_it_hangs_on() -> None:
-    assert units(resolved()) == [["algorithm_named"], ["left"], ["right", "sink"], ["two"]]
+    assert units(resolved()) == [["one"], ["left"], ["right", "sink"], ["two"]]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_link_that_may_have_no_delay_is_not_cut(change: tuple[str, str]) -> No
 
 
 def test_a_window_is_as_long_as_the_least_delay_between_parts_at_any_time() -> None:
-    between = cuts(resolved(), [["algorithm_named", "left"], ["right", "two", "sink"]])
+    between = cuts(resolved(), [["one", "left"], ["right", "two", "sink"]])
     assert between.window == 3_000_000
     assert between.table[:, 1:].tolist() in ([[0, 1], [1, 0]], [[1, 0], [0, 1]])
     assert between.room == 3_000_000 // 48_000 + 2  # of 60 octets at 10 Gb/s
@@ -78,15 +78,13 @@ def test_a_window_is_as_long_as_the_least_delay_between_parts_at_any_time() -> N
     later = resolved(LINE.replace("[traffic.back]", step))
     there, back = (way for way in later.plan.directions() if way.link == "b")
     assert (least_delay(later, there), least_delay(later, back)) == (2_000_000, 3_000_000)
-    assert cuts(later, [["algorithm_named", "left"], ["right", "two", "sink"]]).window == 2_000_000
+    assert cuts(later, [["one", "left"], ["right", "two", "sink"]]).window == 2_000_000
 
 
 def test_neighbours_are_kept_together_and_both_halves_have_as_much_to_do() -> None:
-    assert split(resolved(), 2) == [["algorithm_named", "left"], ["right", "two", "sink"]]
-    assert split(resolved(), 1) == [["algorithm_named", "left", "right", "two", "sink"]]
-    assert split(resolved(), 9) == [["algorithm_named", "left"], ["right", "two", "sink"]], (
-        "leaves stay"
-    )
+    assert split(resolved(), 2) == [["one", "left"], ["right", "two", "sink"]]
+    assert split(resolved(), 1) == [["one", "left", "right", "two", "sink"]]
+    assert split(resolved(), 9) == [["one", "left"], ["right", "two", "sink"]], "leaves stay"
 
 
 def test_a_plan_that_cannot_be_cut_is_one_part() -> None:

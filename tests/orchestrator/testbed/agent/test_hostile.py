@@ -113,13 +113,13 @@ def test_leases_have_a_cap_for_a_key_and_for_all(served: Served):
         return served.lease(f"{number:016x}", peer)
 
     for number in range(LEASES_OF_ONE):
-        assert lease(number, "algorithm_named")["refused"] is None
-    assert lease(99, "algorithm_named")["code"] == "busy"
+        assert lease(number, "one")["refused"] is None
+    assert lease(99, "one")["code"] == "busy"
     for number in range(LEASES_OF_ONE, LEASES):
         assert lease(number, f"key{number % 20}")["refused"] is None, "another key's turn"
     assert lease(100, "late")["code"] == "busy"
     assert len(served.agent.leases) == LEASES
-    served.ask("release", "algorithm_named", lease=f"{0:016x}")
+    served.ask("release", "one", lease=f"{0:016x}")
     assert lease(101, "late")["refused"] is None
 
 

@@ -41,11 +41,11 @@ def offer(machine: str, kernel: str, cores: int) -> Offer:
 
 
 def test_machines_of_one_kernel_share_its_cores_as_nodes_of_one_machine_would(plan: Plan):
-    where = {"nic1": "algorithm_named", "nic2": "two", "switch": "mid", "sink": "end"}
+    where = {"nic1": "one", "nic2": "two", "switch": "mid", "sink": "end"}
     offers = {machine: offer(machine, "k", 2) for machine in where.values()}
     found = {share.machine: share for share in shares(plan, Mapping(where, {}, {}), offers)}
     cores = {machine: share.pace.core for machine, share in found.items()}
-    assert cores == {"mid": 0, "algorithm_named": 1, "two": 1, "end": 1}
+    assert cores == {"mid": 0, "one": 1, "two": 1, "end": 1}
     assert sorted(share.pace.first for share in found.values()) == [0, 1, 2, 3]
     assert all(s.threads == 1 and s.pace.crowded and s.pace.holds for s in found.values())
 

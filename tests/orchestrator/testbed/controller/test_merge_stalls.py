@@ -87,7 +87,7 @@ def test_rows_of_all_machines_are_one_table(plan: ResolvedPlan) -> None:
 
 def test_the_threads_of_a_part_keep_their_own_rows(plan: ResolvedPlan) -> None:
     both = part(
-        "algorithm_named",
+        "one",
         thread((MS, 300 * US), (9 * MS, 100 * US), nodes=["nic"]),
         thread((5 * MS, 200 * US), nodes=["switch", "sink"], count=8),
         one_clock=True,

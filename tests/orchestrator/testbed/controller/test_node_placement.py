@@ -37,10 +37,10 @@ def test_the_papers_experiment_on_four_machines(fig11: Plan):
     cables = {f"a{n}": (f"one:eth{n}", f"mid:eth{n}") for n in range(4)}
     cables |= {f"b{n}": (f"two:eth{n}", f"mid:eth{n + 4}") for n in range(4)}
     cables["down"] = ("mid:eth8", "end:eth0")
-    where = bed(cables, algorithm_named=["nic1"], two=["nic2"], mid=["switch"], end=["sink"])
-    found = map_plan(fig11, where, ["algorithm_named", "two", "mid", "end"])
+    where = bed(cables, one=["nic1"], two=["nic2"], mid=["switch"], end=["sink"])
+    found = map_plan(fig11, where, ["one", "two", "mid", "end"])
     assert found.machines == {
-        "nic1": "algorithm_named",
+        "nic1": "one",
         "nic2": "two",
         "switch": "mid",
         "sink": "end",
@@ -69,22 +69,20 @@ def test_one_machine_needs_no_cable(fig11: Plan):
 def test_a_lack_of_cables_is_told_with_its_numbers(fig11: Plan):
     cables = {"a": ("one:eth0", "two:eth0")}
     with pytest.raises(Refused, match=r"needs 4 free cables between one and two, and there are 1"):
-        map_plan(
-            fig11, bed(cables, algorithm_named=["nic1"], two=["*"]), ["algorithm_named", "two"]
-        )
+        map_plan(fig11, bed(cables, one=["nic1"], two=["*"]), ["one", "two"])
 
 
 def test_of_two_lacks_the_numbers_are_those_of_one(fig11: Plan):
     cables = {"a": ("one:eth0", "mid:eth0")}
     cables |= {f"b{n}": (f"two:eth{n}", f"mid:eth{n + 1}") for n in range(2)}
-    where = bed(cables, algorithm_named=["nic1"], two=["nic2"], mid=["switch", "sink"])
+    where = bed(cables, one=["nic1"], two=["nic2"], mid=["switch", "sink"])
     with pytest.raises(Refused, match=r"needs 4 free cables between mid and one, and there are 1"):
-        map_plan(fig11, where, ["algorithm_named", "two", "mid"])
+        map_plan(fig11, where, ["one", "two", "mid"])
 
 
 def test_a_machine_without_an_agent_is_named(fig11: Plan):
     with pytest.raises(Refused, match="node nic1 belongs on one, where no agent answers"):
-        map_plan(fig11, bed({}, algorithm_named=["nic1"], two=["*"]), ["two"])
+        map_plan(fig11, bed({}, one=["nic1"], two=["*"]), ["two"])
 
 
 CABLES = {"c1": [("a", "e1"), ("b", "e1")], "c2": [("a", "e2"), ("b", "e2")]}

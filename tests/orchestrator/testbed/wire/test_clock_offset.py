@@ -18,7 +18,7 @@ def watched(
     drift_ppb: int,
     seconds: float,
     seed: int = 1,
-    way_ns: tuple[int, int] = (20_000, MS),
+    capture_delay_ns: tuple[int, int] = (20_000, MS),
 ) -> tuple[Comparison, int]:
     """Exchanges with a clock that is off and runs apart, over a network with delays of its own
     in each direction; and our time at the end."""
@@ -31,7 +31,7 @@ def watched(
         return at + offset + drift_ppb * (at - began) // S
 
     while now < began + seconds * S:
-        there, back = (draw.randint(*way_ns) for _ in range(2))
+        there, back = (draw.randint(*capture_delay_ns) for _ in range(2))
         received, answered = now + there, now + there + draw.randint(1000, 50_000)
         back_at = answered + back
         comparison.add(Exchange.of(now, theirs(received), theirs(answered), back_at))
