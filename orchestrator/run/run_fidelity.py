@@ -166,7 +166,8 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
         grade_share(
             displaced,
             DISPLACED,
-            f"the share of departures later than the loop's reaction time ({microseconds(reaction)})",
+            "the share of departures later than the loop's reaction time "
+            f"({microseconds(reaction)})",
             "all departures",
         ),
         grade_share(
@@ -193,7 +194,8 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
             grade_share(
                 noise / max(demand.margin_ps, 1),
                 MARGIN,
-                f"mean lateness of a round trip ({microseconds(noise)} in {demand.departures} departures)",
+                f"mean lateness of a round trip ({microseconds(noise)} in {demand.departures} "
+                "departures)",
                 f"that by which a rate loses what it grows by ({microseconds(demand.margin_ps)})",
             )
         )

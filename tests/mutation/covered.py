@@ -67,10 +67,8 @@ ROOMS = (
                 *(f"{LAB}/controller/test_queue.py", f"{LAB}/controller/test_controller.py"),
             ),
             "orchestrator/testbed/controller/clock_correction.py": (
-                f"{LAB}/controller/test_delays.py",
-            ),
-            "orchestrator/testbed/controller/clock_correction.py": (
-                f"{LAB}/controller/test_retiming.py",
+                f"{LAB}/controller/test_clock_correction_delays.py",
+                f"{LAB}/controller/test_clock_correction.py",
             ),
             "orchestrator/testbed/controller/node_placement.py": (
                 *(f"{LAB}/controller/test_placing.py", f"{LAB}/controller/test_mapping.py"),

@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
-FIRST = "import traces.figures.lean_matplotlib, sys, matplotlib.figure, matplotlib.lines, matplotlib.artist;"
+FIRST = (
+    "import traces.figures.lean_matplotlib, sys, matplotlib.figure, matplotlib.lines, "
+    "matplotlib.artist;"
+)
 FIGURE = "figure = matplotlib.figure.Figure(); axes = figure.subplots(); "
 LINE = "line, = axes.plot([0, 1], [2, 3]); "
 

@@ -77,8 +77,8 @@ class XdpSocket:
         try:
             if other is None:
                 rows, stride = octets.shape
-                registration = struct.pack("QQIIII", octets.ctypes.data - HEADROOM, rows * stride, stride,
-                                   0, 0, 0)  # fmt: skip
+                start = octets.ctypes.data - HEADROOM
+                registration = struct.pack("QQIIII", start, rows * stride, stride, 0, 0, 0)
                 self._socket.setsockopt(SOL_XDP, UMEM_REG, registration)
             for option, _, _ in RINGS.values():
                 self._socket.setsockopt(SOL_XDP, option, entries)
