@@ -43,17 +43,17 @@ ROOMS = (
         0.9,
         {
             "orchestrator/run/run_fidelity.py": (
-                *(f"{RUN}/test_fidelity.py", f"{RUN}/test_lateness.py", f"{RUN}/test_programs.py"),
+                *(f"{RUN}/test_run_fidelity.py", f"{RUN}/test_wakeup_lateness.py", f"{RUN}/test_program_fidelity.py"),
             ),
             "orchestrator/run/wakeup_lateness.py": (
-                f"{RUN}/test_lateness.py",
-                f"{RUN}/test_fidelity.py",
+                f"{RUN}/test_wakeup_lateness.py",
+                f"{RUN}/test_run_fidelity.py",
             ),
-            "orchestrator/run/verdict.py": (f"{RUN}/test_verdict.py", f"{RUN}/test_uncertainty.py"),
-            "orchestrator/run/link_conservation.py": (f"{RUN}/test_balance.py",),
+            "orchestrator/run/verdict.py": (f"{RUN}/test_verdict.py", f"{RUN}/test_metric_uncertainty.py"),
+            "orchestrator/run/link_conservation.py": (f"{RUN}/test_link_conservation.py",),
             "orchestrator/run/buffer_conservation.py": (f"{RUN}/test_conservation_check.py",),
-            "orchestrator/run/metric_uncertainty.py": (f"{RUN}/test_uncertainty.py",),
-            "orchestrator/run/error_bars.py": (f"{RUN}/test_uncertainty.py",),
+            "orchestrator/run/metric_uncertainty.py": (f"{RUN}/test_metric_uncertainty.py",),
+            "orchestrator/run/error_bars.py": (f"{RUN}/test_metric_uncertainty.py",),
         },
     ),
     Room(
@@ -61,22 +61,22 @@ ROOMS = (
         0.9,
         {
             "orchestrator/testbed/controller/merge_recordings.py": (
-                f"{LAB}/controller/test_merge.py",
+                f"{LAB}/controller/test_merge_recordings.py",
             ),
             "orchestrator/testbed/controller/controller_service.py": (
-                *(f"{LAB}/controller/test_queue.py", f"{LAB}/controller/test_controller.py"),
+                *(f"{LAB}/controller/test_queue.py", f"{LAB}/controller/test_controller_service.py"),
             ),
             "orchestrator/testbed/controller/clock_correction.py": (
                 f"{LAB}/controller/test_clock_correction_delays.py",
                 f"{LAB}/controller/test_clock_correction.py",
             ),
             "orchestrator/testbed/controller/node_placement.py": (
-                *(f"{LAB}/controller/test_placing.py", f"{LAB}/controller/test_mapping.py"),
+                *(f"{LAB}/controller/test_placing.py", f"{LAB}/controller/test_node_placement.py"),
             ),
             "orchestrator/testbed/wire/rpc_server.py": (
-                *(f"{LAB}/wire/test_memory.py", f"{LAB}/wire/test_desk.py"),
+                *(f"{LAB}/wire/test_rpc_server.py", f"{LAB}/wire/test_desk.py"),
             ),
-            "orchestrator/testbed/wire/chunked_transfer.py": (f"{LAB}/wire/test_chunks.py",),
+            "orchestrator/testbed/wire/chunked_transfer.py": (f"{LAB}/wire/test_chunked_transfer.py",),
         },
     ),
     Room(
@@ -85,7 +85,7 @@ ROOMS = (
         {
             "orchestrator/testbed/agent/lease.py": (f"{LAB}/agent/test_lease.py",),
             "orchestrator/testbed/agent/nic_claims.py": (
-                *(f"{LAB}/agent/test_claims.py", f"{LAB}/agent/test_nics.py"),
+                *(f"{LAB}/agent/test_claims.py", f"{LAB}/agent/test_nic_claims.py"),
             ),
         },
     ),
@@ -141,7 +141,7 @@ ROOMS = (
                 )
             },
             "traces/analysis/flow_table.py": (
-                *(f"{SEEN}/analysis/test_flows.py", f"{SEEN}/test_analysis.py"),
+                *(f"{SEEN}/analysis/test_flow_table.py", f"{SEEN}/test_analysis.py"),
             ),
             "traces/analysis/latency_matching.py": (f"{SEEN}/analysis/test_matching.py",),
             "traces/analysis/hops_and_cascades.py": (f"{SEEN}/analysis/test_hops.py",),
