@@ -43,13 +43,20 @@ ROOMS = (
         0.9,
         {
             "orchestrator/run/run_fidelity.py": (
-                *(f"{RUN}/test_run_fidelity.py", f"{RUN}/test_wakeup_lateness.py", f"{RUN}/test_program_fidelity.py"),
+                *(
+                    f"{RUN}/test_run_fidelity.py",
+                    f"{RUN}/test_wakeup_lateness.py",
+                    f"{RUN}/test_program_fidelity.py",
+                ),
             ),
             "orchestrator/run/wakeup_lateness.py": (
                 f"{RUN}/test_wakeup_lateness.py",
                 f"{RUN}/test_run_fidelity.py",
             ),
-            "orchestrator/run/verdict.py": (f"{RUN}/test_verdict.py", f"{RUN}/test_metric_uncertainty.py"),
+            "orchestrator/run/verdict.py": (
+                f"{RUN}/test_verdict.py",
+                f"{RUN}/test_metric_uncertainty.py",
+            ),
             "orchestrator/run/link_conservation.py": (f"{RUN}/test_link_conservation.py",),
             "orchestrator/run/buffer_conservation.py": (f"{RUN}/test_conservation_check.py",),
             "orchestrator/run/metric_uncertainty.py": (f"{RUN}/test_metric_uncertainty.py",),
@@ -64,7 +71,10 @@ ROOMS = (
                 f"{LAB}/controller/test_merge_recordings.py",
             ),
             "orchestrator/testbed/controller/controller_service.py": (
-                *(f"{LAB}/controller/test_queue.py", f"{LAB}/controller/test_controller_service.py"),
+                *(
+                    f"{LAB}/controller/test_queue.py",
+                    f"{LAB}/controller/test_controller_service.py",
+                ),
             ),
             "orchestrator/testbed/controller/clock_correction.py": (
                 f"{LAB}/controller/test_clock_correction_delays.py",
@@ -76,7 +86,9 @@ ROOMS = (
             "orchestrator/testbed/wire/rpc_server.py": (
                 *(f"{LAB}/wire/test_rpc_server.py", f"{LAB}/wire/test_desk.py"),
             ),
-            "orchestrator/testbed/wire/chunked_transfer.py": (f"{LAB}/wire/test_chunked_transfer.py",),
+            "orchestrator/testbed/wire/chunked_transfer.py": (
+                f"{LAB}/wire/test_chunked_transfer.py",
+            ),
         },
     ),
     Room(
