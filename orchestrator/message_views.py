@@ -16,7 +16,7 @@ class CnmMessage(Protocol):
     kind: int
     """Frame kind: CNM (default), RETURNED, CNP, or a kind of the plugin that `sends` declares."""
     feedback: int
-    """Quantised feedback, 0 to 63 (IEEE 802.1Q, 30.2.1: 6 bits); a CNP carries none."""
+    """Quantised feedback, 0 to 63 (6 bits of a CNM, IEEE 802.1Q); a CNP carries none."""
     offset: int
     """Octets: queue length minus set point, Q - Q_eq. Travels as whole multiples of 64."""
     delta: int
@@ -55,7 +55,7 @@ class ProbeMessage(Protocol):
 
 
 class PauseMessage(Protocol):
-    """PAUSE or PFC of a pause (IEEE 802.3, annex 31B; IEEE 802.1Q, clause 36)."""
+    """PAUSE or PFC of a pause (IEEE 802.3 and 802.1Q)."""
 
     kind: int
     """Frame kind: PAUSE (default) or PFC."""
@@ -79,19 +79,19 @@ class SegmentMessage(Protocol):
 
     sequence: int
     """Number of the segment in its flow, from 0 on."""
-    length: int
-    """Octets of the frame; given by the engine."""
+    mark: int
+    """TOS octet of the frame; ECN codepoint in the low two bits (RFC 3168)."""
 
 
 class AckMessage(Protocol):
     """ACK or SACK of a transport's `arrived` or `trimmed`."""
 
     kind: int
-    """Frame kind: ACK (default) or SACK."""
+    """Frame kind: SACK for a selective one; any other value sends an ACK."""
     sequence: int
     """Segments that are there without a gap; set it in any case, also for the answer NOTHING."""
     offset: int
-    """SACK: number of the segment that it answers."""
+    """SACK: number of the segment that it answers. ACK: a value of the transport's own."""
     inner: int
     """SACK: bitmap of that segment (bit 0) and those before it that are there."""
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:  # isort: off
         AS_KERNELS, AS_VERILOG_TOO, Algorithm, Kernel, congestion_point, delay_line, messages,
         notification_point, pause, reaction_point, receiver, traffic, transport, watchdog,
     )
-    from orchestrator.assembly import assemble, record as record_run
+    from orchestrator.assembly.recording_builder import record as record_run
+    from orchestrator.assembly.world_assembly import assemble
     from orchestrator.capability import IN_ENGINE, IN_SOFTWARE, Capability
     from orchestrator.engine.frames.core_frame_types import CORE as CORE_FRAME_TYPES
     from orchestrator.engine.frames.frame_field import (
@@ -45,8 +46,8 @@ if TYPE_CHECKING:  # isort: off
         TRIM,
     )
     from orchestrator.engine.lfsr import jittered, lfsr_next
+    from orchestrator.engine.node.event_loop import simulate
     from orchestrator.engine.node.transmitter import BIT_PS, quanta_time, wire_time
-    from orchestrator.engine.node_api import simulate
     from orchestrator.engine.records import (
         ACK, CE, CNM, CNP, CREDIT, DATA, DROPS, ECHO, ECT0, ECT1, FLOW, FRAME, GRANT, HOST, IGNORES,
         LIMITER, MOST_ENTROPY, NEVER, NODE, NONE, NOT_ECT, OBEYS, PAUSE, PFC, PORT, PROBE, QUEUE,
@@ -62,12 +63,12 @@ if TYPE_CHECKING:  # isort: off
         AckMessage, CnmMessage, CreditMessage, GrantMessage, PauseMessage, ProbeMessage,
         RequestMessage, SegmentMessage, SignalMessage, StampMessage,
     )
-    from orchestrator.plan import Plan, ResolvedPlan
     from orchestrator.plan.algorithm_params import (
         Duration, EcnParams, Params, Rate, Ratio, RatioLimit, Sender, Size, from_file,
     )
     from orchestrator.plan.field_types import LONGEST_FRAME
     from orchestrator.plan.observables import Observed
+    from orchestrator.plan.plan import Plan, ResolvedPlan
     from orchestrator.plan.units import (
         UnitError, parse_duration, parse_rate, parse_ratio, parse_size,
     )
@@ -80,8 +81,10 @@ if TYPE_CHECKING:  # isort: off
     from orchestrator.terminal.format_output import (
         console as output_console, print_json, quantity as format_quantity, table as text_table,
     )
-    from traces.capture import NO_TIME, open_capture
-    from traces.dissect import Kind as HeaderKind, dissect
+    from traces.capture.capture_stream import open_capture
+    from traces.capture.frame_batch import NO_TIME
+    from traces.dissect.header_parser import dissect
+    from traces.dissect.header_record import Kind as HeaderKind
 
 __all__ = [
     "ACK", "AS_KERNELS", "AS_VERILOG_TOO", "BIT_PS", "CE", "CNM", "CNP", "CORE_FRAME_TYPES",
@@ -183,18 +186,21 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Targets": {
         "orchestrator.target": "Target",
-        "orchestrator.plan": "Plan ResolvedPlan",
+        "orchestrator.plan.plan": "Plan ResolvedPlan",
         "orchestrator.progress": "Progress Report",
         "orchestrator.recording": "Recording Column Event FrameSeen",
         "orchestrator.live.live_session": "Session",
-        "orchestrator.assembly": "assemble record_run=record",
-        "orchestrator.engine.node_api": "simulate",
+        "orchestrator.assembly.world_assembly": "assemble",
+        "orchestrator.assembly.recording_builder": "record_run=record",
+        "orchestrator.engine.node.event_loop": "simulate",
     },
     "Measured input and output": {
         "orchestrator.profile.profile_store": "read_profile",
         "orchestrator.profile.quantiles": "QUANTILE_SHARES=SHARES",
-        "traces.capture": "open_capture NO_TIME",
-        "traces.dissect": "dissect HeaderKind=Kind",
+        "traces.capture.capture_stream": "open_capture",
+        "traces.capture.frame_batch": "NO_TIME",
+        "traces.dissect.header_parser": "dissect",
+        "traces.dissect.header_record": "HeaderKind=Kind",
         "orchestrator.terminal.format_output": (
             "print_json text_table=table output_console=console format_quantity=quantity"
         ),
