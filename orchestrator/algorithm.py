@@ -2,107 +2,43 @@
 
 A kernel is a plain Python function `kernel(state, params, entity, frame, now, message) -> int`
 written in the subset that numba compiles. `state` and `params` are records of the algorithm's own
-fields, `entity` is the record it works on (see below), `frame` and `message` are FRAME records
-(orchestrator.engine.records), `now` is in ps. All fields are int64.
+fields, `entity` is the record that its kind works on (`ENTITIES`), `frame` and `message` are FRAME
+records (orchestrator.engine.records), `now` is in ps. All fields are int64.
 
-================== =========  ============================================================
-kind               entity     kernels and what they return
-================== =========  ============================================================
-congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to notify (1: this
-                              one, 2: the one at the head, 3: one in an occupied unit drawn at
-                              random, 4: one of the source that occupies the most), with feedback,
-                              offset and delta in `message`, for 3 also the draws before a scan in
-                              `message.mark` (0: no bound); 3 and 4 need parameters whose
-                              `keeps_units` is true; timer (`queue.congestion_point_timer`):
-                              0, 2, 3 or 4; probe: a PROBE passes, 0. DROP (5) from arrival or
-                              departure drops the frame: `drops` names the events that do. TRIM
-                              (6) from arrival at an output cuts a data frame to its header, which
-                              goes on past every queue (`trims`). STAMP (7) from departure has a
-                              data frame that has room for it take a stamp along:
-                              `message.offset` (octets waiting), `delta` (octets sent) and
-                              `feedback` (bit/s), with time and port. STAMP_IF_LARGER (8) and
-                              STAMP_IF_SMALLER (9) have it keep one stamp, which this port's
-                              replaces where its `message.offset`, in a unit of the algorithm's, is
-                              larger, or smaller (`keeps_one_stamp`). LANE (16) plus a priority
-                              from arrival at an output has the frame go on in that lane
-                              (`changes_lane`). The events above
-                              and probe may change the frame: `frame.mark` of data (ECN in the low
-                              two bits), `frame.feedback` of a probe. At departure
-                              `now - frame.entered` is how long the frame was in the queue
-notification_point NODE       arrival: a data frame is delivered, or enters the queue of a switch
-                              that has one: 1 to send `message` to the frame's source; it may
-                              change `frame.mark`; probe: a PROBE has arrived: 1 to turn it round
-reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), one more for each of `timers`
-                              (`limiter.timers[0]` is that of the first name), start (a flow begins
-                              that has no limiter yet), started (a flow is switched on; with either
-                              kernel flows are limited from their start), ended (it was switched off
-                              and all that it had has left), bound (a flow has got this limiter, by
-                              its start or by its first notification; the state is 0, but for
-                              `lfsr`): 1 to send a PROBE
-                              with the rate in `message.feedback`, else 0; they set `rate`,
-                              `target`, `active`, `timer`, `timers`. `sent` may give the frame a
-                              path entropy, `frame.inner`, 0 to MOST_ENTROPY. Of flows whose
-                              transport leaves
-                              control to it also `window`, and acked: an ACK (`frame`) came
-                              back, with `limiter.rtt`, `acked`, `marked`, `flight`, `hops` and the
-                              stamps (`stamp_of`, `stamps_of`); lost: the
-                              transport found losses, by an ACK (`frame.kind`) or its timer:
-                              `limiter.lost` of them, in segments of which the last was made at
-                              `limiter.lost_made`; `limiter.flight_before` octets were under way
-                              until then, with what is lost (RFC 5681's FlightSize), `flight` are
-                              under way now: none where the transport goes back
-pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
-                              with the quanta in `message.feedback`, or PFC for the queue's lane
-                              (those priorities of it that `message.mark` has bits of, where it has
-                              some) where `message.kind` is set to that, or GRANT with the octets
-                              that the neighbour may have sent in all in `message.sequence`
-                              (`queue.bytes_came`: so many came). One that `grants` belongs at
-                              inputs; its timer is due at the beginning, as is that of one
-                              that `begins`
-delay_line         PORT       delay: ps on the way after the last bit was sent; below 0 the
-                              frame is lost (and counted)
-traffic            FLOW       next: ps to the source's next frame; may change `flow.length`.
-                              Of a source of messages (see orchestrator.engine.workload), which
-                              needs none: ps between frames of a message
-transport          FLOW       send: 1 to send the segment `message.sequence` now, which has
-                              `message.length` octets, 0 for none (so while `flow.held` is 1);
-                              sets `flow.next_frame`, when it is asked again. acknowledged: an
-                              ACK (`frame`) came back: 0; sets `flow.next_frame`. One that leaves
-                              control to the reaction point counts `flow.acked`, `marked` and
-                              `losses`, and sets `flight` to 0 when it goes back. arrived: at the
-                              destination, a segment
-                              (`frame`) came, or `flow.ack_timer` is due (`message.kind` is ACK):
-                              1 to send the ACK in `message`, 0 for none; `message.sequence` is
-                              how many segments are there without a gap in any case. trimmed: the
-                              header of a segment came, otherwise as arrived. credited: a CREDIT
-                              (`frame`) came back: 0; sets `flow.next_frame`. With this kernel
-                              `send` may answer 2: tell the destination that it wants credit for
-                              `message.sequence` octets in all (`flow.demand`: what it has to send
-                              so far, `flow.octets_made`: what it sent) and sends `message.offset`
-                              without; and again where `flow.withdrawn` is 1, which it unsets
-receiver           NODE       flow_begins: a REQUEST came, ahead of a flow's first data frame and
-                              whenever there is more; arrived: a data frame, or the header of one
-                              (`frame.kind` is TRIMMED, it had `frame.offset` octets); timer
-                              (`node.receiver_timer`). 1 to send `message`, a CREDIT unless
-                              `message.kind` says another, to the source of `message.flow`, which
-                              is at first that of the frame. `state` is that for all flows,
-                              `flow_state(state, flow)` that of one: the same record
-watchdog           QUEUE      held: a PAUSE or PFC came that holds the queue of an output, until
-                              `queue.held_until`; timer (`queue.watchdog_timer`): 0; they set
-                              `queue.stance`: OBEYS, IGNORES (what holds the queue does not any
-                              more) or DROPS (what it holds and what comes is dropped)
-================== =========  ============================================================
+================== ========= ================================================================
+kind               entity    kernels: answers (orchestrator.engine.kernel_answers)
+================== ========= ================================================================
+congestion_point   QUEUE     arrival: FORWARD, NOTIFY_ARRIVING, NOTIFY_HEAD,
+                             NOTIFY_RANDOM_UNIT, NOTIFY_LARGEST, DROP, TRIM, LANE + priority;
+                             departure: the same without TRIM and LANE, with STAMP,
+                             STAMP_IF_LARGER, STAMP_IF_SMALLER; timer: NOTHING or NOTIFY_HEAD,
+                             NOTIFY_RANDOM_UNIT, NOTIFY_LARGEST; probe: FORWARD
+notification_point NODE      arrival: NOTHING, SEND; probe: NOTHING, REFLECT
+reaction_point     LIMITER   feedback, sent, timer, start, started, ended, bound, acked, lost and
+                             one for each of `timers`: NOTHING, SEND
+pause              QUEUE     enqueue, dequeue, timer: NOTHING, SEND
+delay_line         PORT      delay: ps on the way, LOST
+traffic            FLOW      next: ps to the next frame
+transport          FLOW      send: NOTHING, SEND, REQUEST_CREDIT; arrived, trimmed: NOTHING, SEND;
+                             acknowledged, credited: NOTHING
+receiver           NODE      flow_begins, arrived, timer: NOTHING, SEND
+watchdog           QUEUE     held, timer: NOTHING
+================== ========= ================================================================
+
+`orchestrator.kernel_contracts` says when each is called and what it may set; the page
+docs/reference/algorithms.md is generated from it. `orchestrator.message_views` names the fields of
+`message` for each answer.
 
 State fields are int64 or arrays of them. One named `lfsr` is seeded from the plan, differently for
 every instance; one named `lfsr_alike` alike for all instances of the algorithm. With
 `per_flow=True` a congestion or notification point has a state for every flow (and one for frames of
-none), and its kernels get that of the frame.
+none), and its kernels get that of the frame. The state of a receiver is that for all flows,
+`flow_state(state, flow)` that of one: the same record.
 
 A notification to a source travels as `message.kind` says: CNM (the default), RETURNED or CNP;
 `feedback` (6 bits, none in a CNP) goes with it; or as a type of the plugin's own, which the
 algorithm names in `sends`. On every target a message says what its octets say, no more: a CNM's
-offset and delta are whole multiples of 64 octets, and what its type has no field for is 0. In
-`feedback` of a reaction point `frame.kind` is the kind that came, ECHO for a probe turned round.
+offset and delta are whole multiples of 64 octets, and what its type has no field for is 0.
 """
 
 from __future__ import annotations
@@ -122,6 +58,7 @@ from orchestrator.plan.observables import Observed
 from orchestrator.rtl_module import Rtl, problems
 
 Kernel = Callable[..., int]
+"""`kernel(state, params, entity, frame, now, message) -> int`, in what numba compiles of Python."""
 
 ENTITIES: dict[str, np.dtype] = {
     "congestion_point": QUEUE,
@@ -312,7 +249,10 @@ def _algorithm_decorator(kind: str) -> Callable[..., Algorithm]:
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind
-    make.__doc__ = f"A {kind}; kernels by keyword: {', '.join(EVENTS[kind])}."
+    make.__doc__ = (
+        f"Construct an Algorithm of kind `{kind}`. Kernels by keyword: {', '.join(EVENTS[kind])}; "
+        "the other arguments are the fields of Algorithm. Raises ValueError."
+    )
     return make
 
 

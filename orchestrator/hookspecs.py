@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 hookspec = pluggy.HookspecMarker("tailback")
 hookimpl = pluggy.HookimplMarker("tailback")
+"""Decorator that marks a function of a plugin as the implementation of the hook of its name."""
 
 
 @hookspec

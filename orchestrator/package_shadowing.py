@@ -18,7 +18,7 @@ from pathlib import Path
 
 from orchestrator.errors import Refused
 
-PACKAGES = ("orchestrator", "plugins", "traffic", "traces", "firmware")
+PACKAGES = ("orchestrator", "plugins", "tailback", "traffic", "traces", "firmware")
 """Top-level names of the installed packages."""
 OURS = Path(__file__).resolve().parents[1]
 """Folder that holds them side by side."""
@@ -104,7 +104,7 @@ def refuse_replaced(
     """Raise Refused when installed files are gone, or belong to another distribution by now."""
     gone, changed = [], []
     for name, kind, value, octets in _recorded(own):
-        if name.partition("/")[0] not in (*PACKAGES, "tailback.py"):
+        if name.partition("/")[0] not in PACKAGES:
             continue
         path = _path(own, name)
         if not path.is_file():

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.hookspecs import hookimpl
+from tailback.plugin import hookimpl
 
 if TYPE_CHECKING:
     import typer
 
-    from orchestrator.algorithm import Algorithm
-    from orchestrator.engine.frames.frame_type import FrameType
+    from tailback.plugin import Algorithm, FrameType
 
 
 @hookimpl
@@ -90,9 +89,9 @@ def tailback_algorithms() -> Iterable[Algorithm]:
 @hookimpl
 def tailback_frame_types() -> Iterable[FrameType]:
     """The frames of the shipped schemes, data frames, and those of the simulated transport."""
-    from orchestrator.engine.frames.core_frame_types import CORE
+    from tailback.plugin import CORE_FRAME_TYPES
 
-    return CORE
+    return CORE_FRAME_TYPES
 
 
 @hookimpl

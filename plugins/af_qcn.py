@@ -23,10 +23,16 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.jit import compiled
-from orchestrator.plan.algorithm_params import Duration, Ratio, RatioLimit
 from plugins.qcn_cp import QcnCongestionPoint, count_arrival
+from tailback.plugin import (
+    FORWARD,
+    Algorithm,
+    Duration,
+    Ratio,
+    RatioLimit,
+    compiled,
+    congestion_point,
+)
 
 SOURCES = 256
 """Sources that are counted separately, by the low octet of their address index."""
@@ -101,7 +107,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     whole = params.alpha_den
     part = params.alpha_num
     message.feedback = ((whole - part) * message.feedback + part * over) // whole
-    return notified if message.feedback > 0 else 0
+    return notified if message.feedback > 0 else FORWARD
 
 
 AF_QCN: Algorithm = congestion_point(

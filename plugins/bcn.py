@@ -19,10 +19,22 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point, reaction_point
-from orchestrator.engine.node.buffer import ARRIVING
-from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
+from tailback.plugin import (
+    FORWARD,
+    NEVER,
+    NOTHING,
+    NOTIFY_ARRIVING,
+    Algorithm,
+    Duration,
+    Params,
+    Rate,
+    Ratio,
+    RatioLimit,
+    Size,
+    congestion_point,
+    reaction_point,
+    record,
+)
 
 HIGHEST = 63
 MS = 10**9
@@ -63,19 +75,19 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     state.countdown -= frame.length
     above = queue.bytes - params.level
     if state.countdown > 0 or above <= 0:
-        return 0
+        return FORWARD
     state.countdown = params.sample_base
     message.feedback = min(max(HIGHEST * above // params.level, 1), HIGHEST)
     message.offset = above
     message.delta = queue.bytes - state.old
     state.old = queue.bytes
-    return ARRIVING
+    return NOTIFY_ARRIVING
 
 
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A message arrived: cut the rate."""
     if frame.feedback <= 0:
-        return 0
+        return NOTHING
     if limiter.active == 0:
         limiter.active = 1
         limiter.rate = limiter.link_rate
@@ -83,7 +95,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     cut = limiter.rate * max(params.gd_den - params.gd_num * frame.feedback, 0) // params.gd_den
     limiter.rate = max(cut, limiter.rate // 2, params.min_rate)
     limiter.target = limiter.rate
-    return 0
+    return NOTHING
 
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -95,7 +107,7 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
         limiter.timer = NEVER
     else:
         limiter.timer = now + params.time_reset
-    return 0
+    return NOTHING
 
 
 BCN_CP: Algorithm = congestion_point(

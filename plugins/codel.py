@@ -14,13 +14,21 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.intmath import square_root
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.buffer import DROP
-from orchestrator.engine.records import CE, NOT_ECT, record
-from orchestrator.plan.algorithm_params import Duration, Params, Size
-from orchestrator.plan.observables import Observed
+from tailback.plugin import (
+    CE,
+    DROP,
+    FORWARD,
+    NOT_ECT,
+    Algorithm,
+    Duration,
+    Observed,
+    Params,
+    Size,
+    compiled,
+    congestion_point,
+    record,
+    square_root,
+)
 
 MS = 10**9
 ROOT_BITS = 20
@@ -79,7 +87,7 @@ def drop_or_mark(state, params, queue, frame, again):  # type: ignore[no-untyped
     """Mark the frame and forward it, or drop it; the next frame is then examined at once."""
     if params.ecn != 0 and frame.mark & CE != NOT_ECT:
         frame.mark |= CE
-        return 0
+        return FORWARD
     state.again = again
     if queue.frames == 0:  # never true: more than `longest` octets are left
         state.above_at = 0
@@ -97,18 +105,18 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
     if state.dropping != 0:
         if not late:
             state.dropping = 0
-            return 0
+            return FORWARD
         if again == 1:
             state.next_at = control_law(params, min(state.next_at, now), state.count)
         if now < state.next_at:
-            return 0
+            return FORWARD
         state.count += 1
         answer = drop_or_mark(state, params, queue, frame, 1)
         if answer == 0:
             state.next_at = control_law(params, state.next_at, state.count)
         return answer
     if not late:
-        return 0
+        return FORWARD
     learnt = state.count - state.before
     recent = now - state.next_at < RECENT * params.interval
     state.dropping = 1

@@ -16,10 +16,18 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, pause
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import GRANT, record
-from orchestrator.plan.algorithm_params import Duration, Params, Size
+from tailback.plugin import (
+    GRANT,
+    NOTHING,
+    SEND,
+    Algorithm,
+    Duration,
+    Params,
+    Size,
+    compiled,
+    pause,
+    record,
+)
 
 
 class LinkCredits(Params):
@@ -46,11 +54,11 @@ def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
     """Cumulative octets that the neighbour may send, if at least `step` octets are new."""
     room = queue.bytes_came + queue.capacity - queue.bytes - params.frame
     if room < state.granted + params.step:
-        return 0
+        return NOTHING
     state.granted = room
     message.kind = GRANT
     message.sequence = room
-    return 1
+    return SEND
 
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
@@ -69,7 +77,7 @@ def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-un
     grant(state, params, queue, message)
     message.kind = GRANT
     message.sequence = state.granted
-    return 1
+    return SEND
 
 
 LINK_CREDITS: Algorithm = pause(

@@ -19,13 +19,18 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.capability import Capability
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.buffer import STAMP_IF_LARGER, STAMP_IF_SMALLER
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Duration, Params
-from orchestrator.plan.observables import Observed
+from tailback.plugin import (
+    STAMP_IF_LARGER,
+    STAMP_IF_SMALLER,
+    Algorithm,
+    Capability,
+    Duration,
+    Observed,
+    Params,
+    compiled,
+    congestion_point,
+    record,
+)
 
 US = 10**6
 KILO = 10**3

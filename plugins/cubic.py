@@ -16,10 +16,6 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.engine.intmath import mul_div, rest_of
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import ACK, record
 from plugins.newreno import (
     ENDLESS,
     IDLE,
@@ -30,6 +26,16 @@ from plugins.newreno import (
     on_idle,
     on_sent,
     on_start,
+)
+from tailback.plugin import (
+    ACK,
+    NOTHING,
+    Algorithm,
+    compiled,
+    mul_div,
+    reaction_point,
+    record,
+    rest_of,
 )
 from traffic.cubic_window import LONGEST_MS, MOST_MISSING, MS_PS, cube_root
 
@@ -115,7 +121,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if limiter.flight == 0:
         limiter.timers[IDLE] = now + params.idle
     if frame.created < state.cut_at:
-        return 0
+        return NOTHING
     under_way = limiter.flight + limiter.acked
     if params.ecn != 0 and limiter.marked > 0:
         _cut(state, params, limiter, under_way, now)
@@ -123,7 +129,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
         grow_to_threshold(state, params, limiter, under_way)
     elif under_way + params.segment > limiter.window:
         _grow_along_curve(state, params, limiter, now)
-    return 0
+    return NOTHING
 
 
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -134,7 +140,7 @@ def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-unt
         limiter.window = params.segment
         state.epoch = 0
         state.most = 0
-    return 0
+    return NOTHING
 
 
 CUBIC: Algorithm = reaction_point(

@@ -20,12 +20,23 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.algorithm_params import Duration, EcnParams, Rate, Ratio, RatioLimit, Size
-from orchestrator.plan.observables import Observed
 from plugins.qcn_rp import STAGES
+from tailback.plugin import (
+    NEVER,
+    NOTHING,
+    SEND,
+    Algorithm,
+    Duration,
+    EcnParams,
+    Observed,
+    Rate,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    reaction_point,
+    record,
+)
 
 US = 10**6
 ALPHA_BITS = 20
@@ -74,13 +85,13 @@ def _raise(state, params, limiter):  # type: ignore[no-untyped-def]
 def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
     """At the link's rate with nothing waiting, free the limiter; 1 when it was."""
     if limiter.rate != limiter.link_rate or limiter.backlog != 0:
-        return 0
+        return NOTHING
     limiter.active = 0
     limiter.target = limiter.link_rate
     state.byte_stage = 0
     state.timer_stage = 0
     limiter.timer = NEVER
-    return 1
+    return SEND
 
 
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -101,28 +112,28 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     state.alpha_at = now + params.alpha_time
     state.increase_at = now + params.increase_time
     limiter.timer = min(state.alpha_at, state.increase_at)
-    return 0
+    return NOTHING
 
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left: release the limiter, or count its octets."""
     # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, limiter) == 1:
-        return 0
+        return NOTHING
     state.countdown -= frame.length
     if state.countdown <= 0:
         state.countdown += params.byte_reset
         state.byte_stage += 1
         _raise(state, params, limiter)
         _release_if_over(state, limiter)
-    return 0
+    return NOTHING
 
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The timer of alpha or that of the increase is due."""
     # never true: node logic calls active limiters alone
     if limiter.active == 0:
-        return 0
+        return NOTHING
     if state.alpha_at <= now:
         state.alpha -= state.alpha * params.g_num // params.g_den
         state.alpha_at = now + params.alpha_time
@@ -132,7 +143,7 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
         _raise(state, params, limiter)
     limiter.timer = min(state.alpha_at, state.increase_at)
     _release_if_over(state, limiter)
-    return 0
+    return NOTHING
 
 
 DCQCN_RP: Algorithm = reaction_point(

@@ -20,10 +20,18 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import ACK, record
-from orchestrator.plan.algorithm_params import EcnParams, Ratio, RatioLimit, Size
+from tailback.plugin import (
+    ACK,
+    NOTHING,
+    Algorithm,
+    EcnParams,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    reaction_point,
+    record,
+)
 
 ALPHA_BITS = 20
 ALPHA_UNIT = 1 << ALPHA_BITS
@@ -69,7 +77,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     state.cut_until = 0
     state.owed = 0
     state.lost_at = 0
-    return 0
+    return NOTHING
 
 
 @compiled
@@ -117,7 +125,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
             _cut(state, params, limiter, limiter.window - cut)
     elif used:
         _grow(state, params, limiter)
-    return 0
+    return NOTHING
 
 
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -127,7 +135,7 @@ def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-unt
         state.lost_at = now
     if frame.kind != ACK:
         limiter.window = params.segment
-    return 0
+    return NOTHING
 
 
 DCTCP: Algorithm = reaction_point(

@@ -28,10 +28,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
+from tailback.plugin import (
+    FORWARD,
+    NOTHING,
+    Algorithm,
+    Duration,
+    Params,
+    Rate,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    congestion_point,
+    record,
+)
 
 UNIT_BITS = 20
 UNIT = 1 << UNIT_BITS
@@ -201,7 +211,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
         state.rate = queue.service_rate // params.expected_flows
         queue.congestion_point_timer = now + params.interval
     state.octets += frame.length
-    return 0
+    return FORWARD
 
 
 def on_interval(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
@@ -210,14 +220,14 @@ def on_interval(state, params, queue, frame, now, message):  # type: ignore[no-u
     state.octets = 0
     queue.feedback_value = state.rate
     queue.congestion_point_timer = now + params.interval
-    return 0
+    return NOTHING
 
 
 def on_probe(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A probe passes: lower its rate to the advertised one."""
     if state.started != 0 and state.rate < frame.feedback:
         frame.feedback = state.rate
-    return 0
+    return FORWARD
 
 
 FECN_CP: Algorithm = congestion_point(

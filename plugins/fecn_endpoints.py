@@ -14,10 +14,20 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, notification_point, reaction_point
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import ECHO, record
-from orchestrator.plan.algorithm_params import Duration, Params, Rate
+from tailback.plugin import (
+    ECHO,
+    NOTHING,
+    REFLECT,
+    SEND,
+    Algorithm,
+    Duration,
+    Params,
+    Rate,
+    lfsr_next,
+    notification_point,
+    reaction_point,
+    record,
+)
 
 MS = 10**9
 
@@ -54,14 +64,14 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if params.spread != 0:
         state.lfsr = lfsr_next(state.lfsr)
         limiter.timer = now + ((params.interval >> 16) * (state.lfsr >> 16))
-    return 0
+    return NOTHING
 
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """Send a probe that requests the link's rate."""
     limiter.timer = now + params.interval
     message.feedback = limiter.link_rate
-    return 1
+    return SEND
 
 
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -70,12 +80,12 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
         limiter.active = 1
         limiter.rate = min(max(frame.feedback, params.min_rate), limiter.link_rate)
         limiter.target = limiter.rate
-    return 0
+    return NOTHING
 
 
 def on_probe(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
     """A probe has arrived: back with it."""
-    return 1
+    return REFLECT
 
 
 FECN_RP: Algorithm = reaction_point(

@@ -20,15 +20,23 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, delay_line
-from orchestrator.engine.jit import compiled, word_at
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import NEVER
-from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit, from_file
-from orchestrator.profile import quantiles
+from tailback.plugin import (
+    NEVER,
+    QUANTILE_SHARES,
+    Algorithm,
+    Duration,
+    Params,
+    Ratio,
+    RatioLimit,
+    compiled,
+    delay_line,
+    from_file,
+    lfsr_next,
+    word_at,
+)
 
 BITS = 20
-COLUMNS = len(quantiles.SHARES) + 1
+COLUMNS = len(QUANTILE_SHARES) + 1
 FIXED_POINT_UNIT = 1 << 32
 LONGEST = 8 * 10**12
 """ps: longer times are cut to it, so that their products with a draw fit an int64."""
@@ -49,9 +57,9 @@ SEED_STEP = 0x9E3779B9
 def jitter_table(path: str) -> np.ndarray:
     """int64[rows, columns] of a device profile: quantiles, and in the last column of the rows of
     stalls the mean time between two of them (ps; 0: there are none). Raises BadInput."""
-    from orchestrator.profile.profile_store import read_profile
+    from tailback.plugin import read_profile
 
-    shares = quantiles.SHARES
+    shares = QUANTILE_SHARES
     profile = read_profile(path)
     stalls = profile.stalls
     cores = max(profile.machine.cores, 1)

@@ -24,13 +24,32 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.capability import Capability
-from orchestrator.engine.frames import telemetry_header
-from orchestrator.engine.intmath import KBIT_NS, octets_in
-from orchestrator.engine.jit import compiled
-from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
-from orchestrator.plan.observables import Observed
+from tailback.plugin import (
+    KBIT_NS,
+    MOST_STAMPS,
+    NOTHING,
+    STAMP_PORT,
+    STAMP_QUEUED,
+    STAMP_RATE,
+    STAMP_SENT,
+    STAMP_TIME,
+    STAMP_WORDS,
+    Algorithm,
+    Capability,
+    Duration,
+    Observed,
+    Params,
+    Rate,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    octets_in,
+    reaction_point,
+    stamp_growth,
+    stamp_of,
+    stamps_of,
+)
 
 US = 10**6
 BITS = 20
@@ -59,9 +78,7 @@ class Hpcc(Params):
     w_ai: Size = Field(80, ge=0, le=10**6, description="added to the window, W_AI")
     least_rate: Rate = Field(100_000_000, ge=1, le=10**12, description='of form "rate" alone')
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
-    hops: int = Field(
-        5, ge=1, le=telemetry_header.MOST_STAMPS, description="stamps that fit a frame"
-    )
+    hops: int = Field(5, ge=1, le=MOST_STAMPS, description="stamps that fit a frame")
 
     def stamped_hops(self) -> int:
         """The parameter `hops`."""
@@ -70,7 +87,7 @@ class Hpcc(Params):
 
 STATE = np.dtype(
     [(name, np.int64) for name in ("u", "reckoned", "stage", "until", "known", "came", "measured")]
-    + [("before", np.int64, (telemetry_header.MOST_STAMPS, telemetry_header.WORDS))]
+    + [("before", np.int64, (MOST_STAMPS, STAMP_WORDS))]
 )
 """U; Wc; rounds of growth; `acked_total` that ends this one; stamps remembered: how many, when they
 came (ps); 1 when U was measured; they."""
@@ -94,24 +111,17 @@ def _measure(state, params, limiter, now):  # type: ignore[no-untyped-def]
         return False
     most, tau = 0, 0
     for hop in range(state.known):
-        if (
-            telemetry_header.stamp_of(limiter, hop, telemetry_header.PORT)
-            != state.before[hop, telemetry_header.PORT]
-        ):
+        if stamp_of(limiter, hop, STAMP_PORT) != state.before[hop, STAMP_PORT]:
             return False
-        rate = telemetry_header.stamp_of(limiter, hop, telemetry_header.RATE)
+        rate = stamp_of(limiter, hop, STAMP_RATE)
         if rate // 1000 * silence // KBIT_NS >= MOST_SENT:
             return False
-        gap = telemetry_header.since(
-            limiter, hop, telemetry_header.TIME, state.before[hop, telemetry_header.TIME]
-        )
+        gap = stamp_growth(limiter, hop, STAMP_TIME, state.before[hop, STAMP_TIME])
         gap = min(gap, LONGEST_NS)
-        sent = telemetry_header.since(
-            limiter, hop, telemetry_header.SENT, state.before[hop, telemetry_header.SENT]
-        )
+        sent = stamp_growth(limiter, hop, STAMP_SENT, state.before[hop, STAMP_SENT])
         queue = min(
-            telemetry_header.stamp_of(limiter, hop, telemetry_header.QUEUED),
-            state.before[hop, telemetry_header.QUEUED],
+            stamp_of(limiter, hop, STAMP_QUEUED),
+            state.before[hop, STAMP_QUEUED],
         )
         could = max(rate // 1000 * gap // (KBIT_NS >> 4), 1)  # in 16th of an octet
         fits = max(octets_in(rate, params.base_rtt), 1)
@@ -146,12 +156,12 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     state.stage, state.until, state.known = 0, 0, 0
     state.came, state.measured = 0, 0
     _apply(params, limiter, state.reckoned)
-    return 0
+    return NOTHING
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An acknowledgement is back."""
-    hops = telemetry_header.stamps_of(limiter)
+    hops = stamps_of(limiter)
     update = limiter.acked_total > state.until
     if hops > 0 and hops == state.known and _measure(state, params, limiter, now):
         _compute(state, params, limiter, update)
@@ -159,9 +169,9 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
         state.until = limiter.acked_total + limiter.flight
     state.known, state.came = hops, now
     for hop in range(hops):
-        for word in range(telemetry_header.WORDS):
-            state.before[hop, word] = telemetry_header.stamp_of(limiter, hop, word)
-    return 0
+        for word in range(STAMP_WORDS):
+            state.before[hop, word] = stamp_of(limiter, hop, word)
+    return NOTHING
 
 
 HPCC: Algorithm = reaction_point(

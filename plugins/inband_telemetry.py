@@ -12,11 +12,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.capability import Capability
-from orchestrator.engine.node.buffer import STAMP
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Params
+from tailback.plugin import STAMP, Algorithm, Capability, Params, congestion_point, record
 
 
 class Int(Params):

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, delay_line
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Duration, Params
+from tailback.plugin import (
+    AS_VERILOG_TOO,
+    Algorithm,
+    Duration,
+    Params,
+    delay_line,
+    lfsr_next,
+    record,
+)
 
 UNIFORM_BITS = 16
 

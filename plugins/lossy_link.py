@@ -11,12 +11,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, delay_line
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import CNM, DATA, record
-from orchestrator.plan.algorithm_params import Params, Ratio, RatioLimit
+from tailback.plugin import (
+    CNM,
+    DATA,
+    LOST,
+    Algorithm,
+    Params,
+    Ratio,
+    RatioLimit,
+    delay_line,
+    lfsr_next,
+    record,
+)
 
-LOST = -1
 ALL, ONLY_CNM, ONLY_DATA = range(3)
 
 

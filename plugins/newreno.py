@@ -18,10 +18,18 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import ACK, NEVER, record
-from orchestrator.plan.algorithm_params import Duration, Params, Size
+from tailback.plugin import (
+    ACK,
+    NEVER,
+    NOTHING,
+    Algorithm,
+    Duration,
+    Params,
+    Size,
+    compiled,
+    reaction_point,
+    record,
+)
 
 ENDLESS = 1 << 40
 """Octets: no window is larger, nor does slow start end before where nothing was cut."""
@@ -61,7 +69,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     limiter.rate = limiter.link_rate
     limiter.window = params.initial_window * params.segment
     state.threshold = ENDLESS
-    return 0
+    return NOTHING
 
 
 @compiled
@@ -93,7 +101,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if limiter.flight == 0:
         limiter.timers[IDLE] = now + params.idle
     if frame.created < state.cut_at:
-        return 0
+        return NOTHING
     under_way = limiter.flight + limiter.acked
     if params.ecn != 0 and limiter.marked > 0:
         _cut(state, params, limiter, under_way, now)
@@ -104,7 +112,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
         if state.owed >= limiter.window:
             state.owed = min(state.owed - limiter.window, limiter.window)
             limiter.window = min(limiter.window + params.segment, ENDLESS)
-    return 0
+    return NOTHING
 
 
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -113,19 +121,19 @@ def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-unt
         _cut(state, params, limiter, flight_size(params, limiter), now)
     if frame.kind != ACK:
         limiter.window = params.segment
-    return 0
+    return NOTHING
 
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame leaves."""
     limiter.timers[IDLE] = NEVER
-    return 0
+    return NOTHING
 
 
 def on_idle(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """Reset the window after an idle period (RFC 5681, section 4.1)."""
     limiter.window = min(limiter.window, params.initial_window * params.segment)
-    return 0
+    return NOTHING
 
 
 NEWRENO: Algorithm = reaction_point(

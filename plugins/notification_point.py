@@ -17,9 +17,20 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, notification_point
-from orchestrator.engine.records import CE, CNM, CNP, ECT0, RETURNED, record
-from orchestrator.plan.algorithm_params import Duration, Params
+from tailback.plugin import (
+    CE,
+    CNM,
+    CNP,
+    ECT0,
+    NOTHING,
+    RETURNED,
+    SEND,
+    Algorithm,
+    Duration,
+    Params,
+    notification_point,
+    record,
+)
 
 KINDS = (CNM, RETURNED, CNP)
 """By `message`."""
@@ -52,17 +63,17 @@ STATE = record("notified", "last")
 def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
     """A data frame arrives; `state` is that of its flow."""
     if frame.mark & CE != CE:
-        return 0
+        return NOTHING
     feedback = frame.mark >> 2
     if params.absorb != 0:
         frame.mark = ECT0
     if state.notified != 0 and now - state.last < params.interval:
-        return 0
+        return NOTHING
     state.notified = 1
     state.last = now
     message.kind = KINDS[params.message]
     message.feedback = feedback
-    return 1
+    return SEND
 
 
 NOTIFY: Algorithm = notification_point(

@@ -17,13 +17,24 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.capability import Capability
-from orchestrator.engine.intmath import MOST_PRODUCT, mul_div, mul_div_capped, octets_in
-from orchestrator.engine.jit import compiled
-from orchestrator.plan.algorithm_params import Duration, EcnParams, Ratio, RatioLimit, Size
-from orchestrator.plan.observables import Observed
 from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, TRIMMED, penalize_entropy, set_entropy
+from tailback.plugin import (
+    MOST_PRODUCT,
+    NOTHING,
+    Algorithm,
+    Capability,
+    Duration,
+    EcnParams,
+    Observed,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    mul_div,
+    mul_div_capped,
+    octets_in,
+    reaction_point,
+)
 from traffic.go_back_n import NEGATIVE
 
 US, NS = 10**6, 10**3
@@ -105,7 +116,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     state.bdp = octets_in(limiter.link_rate, params.base_rtt)
     state.unit = params.segment * state.bdp // REFERENCE
     limiter.window = max(state.bdp * 3 // 2, params.segment)
-    return 0
+    return NOTHING
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -123,7 +134,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if params.quick == 0 or not _quick_adapt(state, params, limiter, marked, delay, now):
         _apply_ack(state, params, limiter, marked, delay, now)
     limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
-    return 0
+    return NOTHING
 
 
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -134,7 +145,7 @@ def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-unt
     if params.quick == 0 or not _quick_adapt(state, params, limiter, True, 0, now):
         limiter.window -= limiter.lost * params.segment
     limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
-    return 0
+    return NOTHING
 
 
 NSCC: Algorithm = reaction_point(

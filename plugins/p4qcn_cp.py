@@ -21,11 +21,19 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.node.buffer import ARRIVING
-from orchestrator.engine.records import CE, RETURNED, record
-from orchestrator.plan.algorithm_params import Duration, Params, Size
+from tailback.plugin import (
+    CE,
+    FORWARD,
+    NOTIFY_ARRIVING,
+    RETURNED,
+    Algorithm,
+    Duration,
+    Params,
+    Size,
+    congestion_point,
+    lfsr_next,
+    record,
+)
 
 US = 10**6
 DRAW_BITS = 20
@@ -66,24 +74,24 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     """A frame arrives; `queue.bytes` does not hold it yet, `state` is that of its flow."""
     above = queue.bytes - params.low
     if above <= 0:
-        return 0
+        return FORWARD
     if queue.bytes <= params.high:
         state.lfsr = lfsr_next(state.lfsr)
         chance = (above << DRAW_BITS) // (params.high - params.low)
         if state.lfsr >> (32 - DRAW_BITS) >= chance:
-            return 0
+            return FORWARD
     if params.points == THREE:
         frame.mark |= CE
-        return 0
+        return FORWARD
     if state.notified != 0 and now - state.last < params.min_interval:
-        return 0
+        return FORWARD
     state.notified = 1
     state.last = now
     message.kind = RETURNED
     message.feedback = 0
     message.offset = above
     message.delta = 0
-    return ARRIVING
+    return NOTIFY_ARRIVING
 
 
 P4QCN_CP: Algorithm = congestion_point(

@@ -23,11 +23,21 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.algorithm_params import Params, Rate, Ratio, RatioLimit, Size
 from plugins.qcn_rp import STAGES
+from tailback.plugin import (
+    NEVER,
+    NOTHING,
+    SEND,
+    Algorithm,
+    Params,
+    Rate,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    reaction_point,
+    record,
+)
 
 
 class P4qcnReactionPoint(Params):
@@ -65,29 +75,29 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     limiter.rate = max(limiter.rate - lost, params.min_rate)
     state.byte_stage = 0
     state.countdown = params.byte_reset
-    return 0
+    return NOTHING
 
 
 @compiled
 def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
     """At the link's rate with nothing waiting, free the limiter; 1 when it was."""
     if limiter.rate != limiter.link_rate or limiter.backlog != 0:
-        return 0
+        return NOTHING
     limiter.active = 0
     limiter.target = limiter.link_rate
     state.byte_stage = 0
     limiter.timer = NEVER
-    return 1
+    return SEND
 
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left: release the limiter, or count its octets; a cycle raises the rate."""
     # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, limiter) == 1:
-        return 0
+        return NOTHING
     state.countdown -= frame.length
     if state.countdown > 0:
-        return 0
+        return NOTHING
     state.countdown += params.byte_reset
     state.byte_stage += 1
     if state.byte_stage > params.cycles:
@@ -95,7 +105,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
     limiter.rate = min((limiter.target + limiter.rate) // 2, limiter.link_rate)
     limiter.target = min(limiter.target, limiter.link_rate)
     _release_if_over(state, limiter)
-    return 0
+    return NOTHING
 
 
 P4QCN_RP: Algorithm = reaction_point(

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.node.buffer import TRIM
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Params, Size
+from tailback.plugin import FORWARD, TRIM, Algorithm, Params, Size, congestion_point, record
 
 
 class Trim(Params):
@@ -28,7 +25,7 @@ class Trim(Params):
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A data frame comes."""
-    return TRIM if queue.bytes + frame.length > params.above else 0
+    return TRIM if queue.bytes + frame.length > params.above else FORWARD
 
 
 TRIMMING: Algorithm = congestion_point(

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.lfsr import lfsr_next
+from tailback.plugin import compiled, lfsr_next
 
 SEGMENTS, MOST_BITS = 2_048, 8
 """Segments whose entropies are remembered; bits of those in use at the most."""

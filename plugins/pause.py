@@ -10,11 +10,19 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, pause
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.transmitter import quanta_time
-from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.algorithm_params import Params, Size
+from tailback.plugin import (
+    AS_VERILOG_TOO,
+    NEVER,
+    NOTHING,
+    SEND,
+    Algorithm,
+    Params,
+    Size,
+    compiled,
+    pause,
+    quanta_time,
+    record,
+)
 
 
 class Pause(Params):
@@ -51,22 +59,22 @@ STATE = record("stopped")
 def pause_above_high_mark(state, params, queue, now, message):  # type: ignore[no-untyped-def]
     """A frame was enqueued (`queue.bytes` includes it). Returns 1 to pause the neighbours."""
     if state.stopped != 0 or queue.bytes <= params.high:
-        return 0
+        return NOTHING
     state.stopped = 1
     message.feedback = params.quanta
     queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2
-    return 1
+    return SEND
 
 
 @compiled
 def resume_below_low_mark(state, params, queue, message):  # type: ignore[no-untyped-def]
     """A frame was dequeued (`queue.bytes` excludes it). Returns 1 to resume the neighbours."""
     if state.stopped == 0 or queue.bytes >= params.low:
-        return 0
+        return NOTHING
     state.stopped = 0
     message.feedback = 0
     queue.pause_timer = NEVER
-    return 1
+    return SEND
 
 
 @compiled
@@ -74,7 +82,7 @@ def refresh(params, queue, now, message):  # type: ignore[no-untyped-def]
     """Half of the quanta have run and the queue is still above the low mark."""
     message.feedback = params.quanta
     queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2
-    return 1
+    return SEND
 
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]

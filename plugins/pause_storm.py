@@ -14,10 +14,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, pause
-from orchestrator.engine.node.transmitter import quanta_time
-from orchestrator.engine.records import NEVER, PFC, record
-from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit
+from tailback.plugin import (
+    NEVER,
+    NOTHING,
+    PFC,
+    SEND,
+    Algorithm,
+    Duration,
+    Params,
+    Ratio,
+    RatioLimit,
+    pause,
+    quanta_time,
+    record,
+)
 
 ONLY_PFC = 1
 LONGEST = 10**15
@@ -59,10 +69,10 @@ def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-unty
     if params.vector != 0:
         named &= params.vector
     if named == 0:
-        return 0
+        return NOTHING
     if now < params.start:
         queue.pause_timer = params.start
-        return 0
+        return NOTHING
     end = params.stop
     following = NEVER
     if params.on > 0:
@@ -83,7 +93,7 @@ def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-unty
     message.feedback = params.quanta
     margin = hold // params.margin_den * params.margin_num
     queue.pause_timer = min(now + hold - margin, end)
-    return 1
+    return SEND
 
 
 STORM: Algorithm = pause(

@@ -7,9 +7,9 @@ held: those that share it, or the one that it has with `priorities = "separate"`
 
 from __future__ import annotations
 
-from orchestrator.algorithm import Algorithm, pause
-from orchestrator.engine.records import PFC as PFC_FRAME
 from plugins.pause import STATE, Pause, pause_above_high_mark, refresh, resume_below_low_mark
+from tailback.plugin import PFC as PFC_FRAME
+from tailback.plugin import Algorithm, pause
 
 
 class PriorityFlowControl(Pause):

@@ -17,11 +17,20 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, watchdog
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import DROPS, IGNORES, NEVER, OBEYS, record
-from orchestrator.plan.algorithm_params import Duration, Params
-from orchestrator.plan.observables import Observed
+from tailback.plugin import (
+    DROPS,
+    IGNORES,
+    NEVER,
+    NOTHING,
+    OBEYS,
+    Algorithm,
+    Duration,
+    Observed,
+    Params,
+    compiled,
+    record,
+    watchdog,
+)
 
 MS = 10**9
 DROP, FORWARD = range(2)
@@ -81,16 +90,16 @@ def on_paused(state, params, queue, frame, now, message):  # type: ignore[no-unt
     if queue.watchdog_timer == NEVER:
         _begin(state, queue, now)
         queue.watchdog_timer = now + params.poll
-    return 0
+    return NOTHING
 
 
 def on_poll(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """Poll the queue."""
     if state.storm == 1:
         _restore(state, params, queue, now)
-        return 0
+        return NOTHING
     if queue.held_until <= now:
-        return 0  # the next PAUSE frame restarts it
+        return NOTHING  # the next PAUSE frame restarts it
     if queue.frames == 0 or queue.frames_out != state.sent:
         _begin(state, queue, now)
     elif now - state.since >= params.detection:
@@ -101,7 +110,7 @@ def on_poll(state, params, queue, frame, now, message):  # type: ignore[no-untyp
         elif params.action == FORWARD:
             queue.stance = IGNORES
     queue.watchdog_timer = now + params.poll
-    return 0
+    return NOTHING
 
 
 PFC_WATCHDOG: Algorithm = watchdog(

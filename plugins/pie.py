@@ -16,13 +16,25 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.node.buffer import DROP
-from orchestrator.engine.records import CE, NEVER, NOT_ECT, record
-from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit, Size
-from orchestrator.plan.observables import Observed
+from tailback.plugin import (
+    CE,
+    DROP,
+    FORWARD,
+    NEVER,
+    NOT_ECT,
+    NOTHING,
+    Algorithm,
+    Duration,
+    Observed,
+    Params,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    congestion_point,
+    lfsr_next,
+    record,
+)
 
 MS = 10**9
 CERTAIN = 10**12
@@ -88,7 +100,7 @@ def on_update(state, params, queue, frame, now, message):  # type: ignore[no-unt
     if state.drop_probability == 0 and calm:
         state.burst_left = params.burst
     state.old = delay
-    return 0
+    return NOTHING
 
 
 @compiled
@@ -119,17 +131,17 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     if queue.congestion_point_timer == NEVER:
         queue.congestion_point_timer = now + params.update
     if not is_selected(state, params, queue):
-        return 0
+        return FORWARD
     if params.ecn != 0 and frame.mark & CE != NOT_ECT and state.drop_probability < CERTAIN // 10:
         frame.mark |= CE
-        return 0
+        return FORWARD
     return DROP
 
 
 def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame leaves."""
     state.delay = min(now - frame.entered, LONGEST)
-    return 0
+    return FORWARD
 
 
 PIE: Algorithm = congestion_point(

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.node.buffer import LANE
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Params, Size
+from tailback.plugin import FORWARD, LANE, Algorithm, Params, Size, congestion_point, record
 
 
 class PriorityDemotion(Params):
@@ -29,7 +26,7 @@ class PriorityDemotion(Params):
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A data frame comes."""
-    return LANE + params.to if queue.bytes + frame.length > params.above else 0
+    return LANE + params.to if queue.bytes + frame.length > params.above else FORWARD
 
 
 ASIDE: Algorithm = congestion_point(

@@ -26,13 +26,26 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, congestion_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.lfsr import jittered, lfsr_next
-from orchestrator.engine.node.buffer import ARRIVING, HEAD, LARGEST, RANDOM
-from orchestrator.engine.node.transmitter import wire_time
-from orchestrator.engine.records import CE, NEVER, record
-from orchestrator.plan.algorithm_params import Params, Size
+from tailback.plugin import (
+    AS_VERILOG_TOO,
+    CE,
+    FORWARD,
+    NEVER,
+    NOTHING,
+    NOTIFY_ARRIVING,
+    NOTIFY_HEAD,
+    NOTIFY_LARGEST,
+    NOTIFY_RANDOM_UNIT,
+    Algorithm,
+    Params,
+    Size,
+    compiled,
+    congestion_point,
+    jittered,
+    lfsr_next,
+    record,
+    wire_time,
+)
 
 SAMPLE_BASE = 150_000
 """The first entry of that table; `sample_base` scales the whole table."""
@@ -40,7 +53,7 @@ SAMPLE_INTERVALS = (150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_
 """Octets to the next sample by the quantised feedback >> 3 (NetFPGA-QCN, table 1)."""
 
 BY_DEPARTURE = 2
-NOTIFIED = (ARRIVING, HEAD, ARRIVING, RANDOM, LARGEST)
+NOTIFIED = (NOTIFY_ARRIVING, NOTIFY_HEAD, NOTIFY_ARRIVING, NOTIFY_RANDOM_UNIT, NOTIFY_LARGEST)
 """By `sampling`: whose source is notified."""
 ENQUEUED = 0
 BY_DESTINATION = 1
@@ -137,14 +150,14 @@ def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def
         state.countdown = params.sample_base
     state.countdown -= frame.length
     if state.countdown >= 0:
-        return 0
+        return FORWARD
     feedback = _feedback(state, params, queue, message)
     interval = SAMPLE_INTERVALS[feedback >> 3] * params.sample_base // SAMPLE_BASE
     if params.jitter != 0:
         state.lfsr = lfsr_next(state.lfsr)
         interval = jittered(interval, state.lfsr)
     state.countdown = interval
-    return NOTIFIED[params.sampling] if feedback > 0 else 0
+    return NOTIFIED[params.sampling] if feedback > 0 else FORWARD
 
 
 @compiled
@@ -159,13 +172,13 @@ def count_arrival(state, params, queue, frame, now, message):  # type: ignore[no
     """A frame arrives; `queue.bytes` excludes it yet. Returns the notified source, or 0."""
     _keep_alive(params, queue, now)
     if params.sampling == BY_DEPARTURE:
-        return 0
+        return FORWARD
     if params.counts == ENQUEUED and queue.bytes + frame.length > queue.capacity:
-        return 0
+        return FORWARD
     notified = _count(state, params, queue, frame, message)
     if notified != 0 and params.tell == BY_DESTINATION:
         frame.mark = CE | max(frame.mark & ~CE, message.feedback << 2)
-        return 0
+        return FORWARD
     return notified
 
 
@@ -178,7 +191,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
     """A frame leaves; `queue.bytes` does not hold it any more."""
     _keep_alive(params, queue, now)
     if params.sampling != BY_DEPARTURE:
-        return 0
+        return FORWARD
     return _count(state, params, queue, frame, message)
 
 
@@ -186,9 +199,9 @@ def on_keep_alive(state, params, queue, frame, now, message):  # type: ignore[no
     """The neighbour was paused for another `sample_base` of link time."""
     # never true (`params.keep_alive == 0`): with it alone there is this timer
     if params.keep_alive == 0 or queue.pausing == 0:
-        return 0
+        return NOTHING
     _keep_alive(params, queue, now)
-    return NOTIFIED[params.sampling] if _feedback(state, params, queue, message) > 0 else 0
+    return NOTIFIED[params.sampling] if _feedback(state, params, queue, message) > 0 else NOTHING
 
 
 QCN_CP: Algorithm = congestion_point(

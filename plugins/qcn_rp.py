@@ -20,12 +20,25 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, reaction_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.lfsr import jittered, lfsr_next
-from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
-from orchestrator.plan.observables import Observed
+from tailback.plugin import (
+    AS_VERILOG_TOO,
+    NEVER,
+    NOTHING,
+    SEND,
+    Algorithm,
+    Duration,
+    Observed,
+    Params,
+    Rate,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    jittered,
+    lfsr_next,
+    reaction_point,
+    record,
+)
 
 MS = 1_000_000_000
 TARGET_LIMIT = 1 << 60
@@ -115,21 +128,21 @@ def _increase(state, params, limiter):  # type: ignore[no-untyped-def]
 def _release_if_over(state, params, limiter):  # type: ignore[no-untyped-def]
     """At the link's rate with nothing waiting, free the limiter (L101-L108); 1 when it was."""
     if limiter.rate != limiter.link_rate or limiter.backlog != 0:
-        return 0
+        return NOTHING
     limiter.active = 0
     limiter.target = limiter.link_rate
     state.byte_stage = 0
     state.timer_stage = 0
     limiter.timer = NEVER
     state.countdown = params.byte_reset
-    return 1
+    return SEND
 
 
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A message arrived (L13-L61): activate the limiter if need be, then cut its rate."""
     feedback = frame.feedback
     if feedback <= 0:
-        return 0
+        return NOTHING
     if limiter.active == 0:
         limiter.active = 1
         limiter.rate = limiter.link_rate
@@ -147,33 +160,33 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     limiter.rate = max(cut, least, params.min_rate)
     limiter.timer = now + params.time_reset
     _release_if_over(state, params, limiter)
-    return 0
+    return NOTHING
 
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left (L97-L127): release the limiter, or count the octets down."""
     # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, params, limiter) == 1:
-        return 0
+        return NOTHING
     state.countdown -= frame.length
     if state.countdown < 0:
         state.byte_stage += 1
         state.countdown = _reload(state, params, params.byte_reset, state.byte_stage)
         _increase(state, params, limiter)
         _release_if_over(state, params, limiter)
-    return 0
+    return NOTHING
 
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The timer expired (L129-L145)."""
     # never true: node logic calls active limiters alone
     if limiter.active == 0:
-        return 0
+        return NOTHING
     state.timer_stage += 1
     limiter.timer = now + _reload(state, params, params.time_reset, state.timer_stage)
     _increase(state, params, limiter)
     _release_if_over(state, params, limiter)
-    return 0
+    return NOTHING
 
 
 QCN_RP: Algorithm = reaction_point(

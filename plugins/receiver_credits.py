@@ -18,11 +18,23 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, receiver
-from orchestrator.engine.jit import compiled, flow_state
-from orchestrator.engine.records import NEVER, TRIMMED, WITHDRAWN, record
-from orchestrator.plan.algorithm_params import Params, Ratio, RatioLimit, Size
-from orchestrator.plan.observables import Observed
+from tailback.plugin import (
+    NEVER,
+    NOTHING,
+    SEND,
+    TRIMMED,
+    WITHDRAWN,
+    Algorithm,
+    Observed,
+    Params,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    flow_state,
+    receiver,
+    record,
+)
 
 BIT_PS = 8 * 10**12
 MOST_FRAME = (1 << 16) - 1
@@ -80,12 +92,12 @@ def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no
     mine = flow_state(state, frame.flow)
     if frame.feedback == WITHDRAWN:
         mine.asked = min(mine.asked, mine.granted - mine.cut)
-        return 0
+        return NOTHING
     mine.asked = max(mine.asked, frame.sequence)
     enqueue_flow(state, frame.flow)
     schedule_credit(state, node, now)
     message.sequence = mine.granted
-    return 1 if mine.granted > 0 and mine.lined_up == 0 else 0
+    return SEND if mine.granted > 0 and mine.lined_up == 0 else NOTHING
 
 
 def on_arrived(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
@@ -94,7 +106,7 @@ def on_arrived(state, params, node, frame, now, message):  # type: ignore[no-unt
         flow_state(state, frame.flow).cut += min(max(frame.offset, 0), MOST_FRAME)
         enqueue_flow(state, frame.flow)
         schedule_credit(state, node, now)
-    return 0
+    return NOTHING
 
 
 def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
@@ -107,7 +119,7 @@ def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyp
     octets = min(params.quantum, mine.asked + mine.cut - mine.granted)
     if octets <= 0:  # it was withdrawn
         schedule_credit(state, node, now)
-        return 0
+        return NOTHING
     mine.granted += octets
     enqueue_flow(state, flow)
     took = (octets + node.receiver_overhead) * BIT_PS // node.receiver_rate
@@ -115,7 +127,7 @@ def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyp
     schedule_credit(state, node, now)
     message.flow = flow
     message.sequence = mine.granted
-    return 1
+    return SEND
 
 
 CREDITS: Algorithm = receiver(

@@ -15,11 +15,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import CE, NOT_ECT, record
-from orchestrator.plan.algorithm_params import Params, Ratio, RatioLimit, Size
+from tailback.plugin import (
+    CE,
+    FORWARD,
+    NOT_ECT,
+    Algorithm,
+    Params,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    congestion_point,
+    lfsr_next,
+    record,
+)
 
 DRAW_BITS = 20
 ARRIVAL, DEPARTURE = range(2)
@@ -80,14 +89,14 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     """A frame arrives; `queue.bytes` does not hold it yet."""
     if params.mark == ARRIVAL:
         _mark(state, params, queue, frame)
-    return 0
+    return FORWARD
 
 
 def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame leaves; `queue.bytes` does not hold it any more."""
     if params.mark == DEPARTURE:
         _mark(state, params, queue, frame)
-    return 0
+    return FORWARD
 
 
 RED: Algorithm = congestion_point(

@@ -10,9 +10,15 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Duration, Params
+from tailback.plugin import (
+    FORWARD,
+    NOTIFY_ARRIVING,
+    Algorithm,
+    Duration,
+    Params,
+    congestion_point,
+    record,
+)
 
 LARGEST = 63
 
@@ -35,12 +41,12 @@ STATE = record("sent")
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame arrives: its source is notified when a message is due."""
     if state.sent >= params.count or now < params.first + state.sent * params.every:
-        return 0
+        return FORWARD
     message.feedback = min(max(params.feedback + state.sent * params.change, 0), LARGEST)
     message.offset = 0
     message.delta = 0
     state.sent += 1
-    return 1
+    return NOTIFY_ARRIVING
 
 
 CRAFTED_CP: Algorithm = congestion_point(

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, pause
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Duration, Params
+from tailback.plugin import NOTHING, SEND, Algorithm, Duration, Params, pause, record
 
 
 class CraftedPause(Params):
@@ -29,10 +27,10 @@ STATE = record("sent")
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame was enqueued: pause the neighbours when a PAUSE is due."""
     if state.sent >= params.count or now < params.first + state.sent * params.every:
-        return 0
+        return NOTHING
     message.feedback = params.quanta
     state.sent += 1
-    return 1
+    return SEND
 
 
 CRAFTED_PAUSE: Algorithm = pause(

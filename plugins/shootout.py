@@ -11,9 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.errors import BadInput, Problem
-from orchestrator.terminal import format_output
 from plugins import shootout_sizes as sizes
+from tailback.plugin import BadInput, Problem, output_console, print_json, text_table
 
 PLAN = "shootout"
 SCHEMES = {
@@ -164,7 +163,7 @@ def shootout(
         (out / "shootout.md").write_text(markdown(found), encoding="utf-8")
         draw(found, out / "shootout.png")
     if as_json:
-        format_output.print_json(found)
+        print_json(found)
         return
     rows = [
         [workload, SCHEMES[prefix], *(text(name, values[name]) for name in COLUMNS)]
@@ -172,7 +171,7 @@ def shootout(
         for prefix, values in schemes.items()
     ]
     heads = ("workload", "scheme", *(head for head, _ in COLUMNS.values()))
-    format_output.console().print(format_output.table(heads, rows))
+    output_console().print(text_table(heads, rows))
 
 
 def _by_size(run: Path, out: Path | None, *, as_json: bool) -> None:
@@ -183,10 +182,10 @@ def _by_size(run: Path, out: Path | None, *, as_json: bool) -> None:
         (out / f"{sizes.PLAN}.md").write_text(sizes.markdown(found), encoding="utf-8")
         sizes.draw(found, out / f"{sizes.PLAN}.png")
     if as_json:
-        format_output.print_json(found)
+        print_json(found)
         return
     heads, lines = sizes.rows(found)
-    format_output.console().print(format_output.table(tuple(heads), lines))
+    output_console().print(text_table(tuple(heads), lines))
 
 
 def register(app: typer.Typer) -> None:

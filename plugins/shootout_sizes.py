@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.errors import BadInput, Problem
+from tailback.plugin import BadInput, Problem
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.units import UnitError, parse_duration, parse_rate, parse_ratio, parse_size
-from orchestrator.terminal import format_output
+from tailback.plugin import (
+    BadInput,
+    Problem,
+    UnitError,
+    format_quantity,
+    output_console,
+    parse_duration,
+    parse_rate,
+    parse_ratio,
+    parse_size,
+    print_json,
+    text_table,
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NO_K = ""
@@ -37,11 +47,9 @@ def _read(command: str, *options: tuple[str, str, Callable[[str], Any]]) -> list
 
 def _print(rows: list[tuple[str, str]], table: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        format_output.print_json(table)
+        print_json(table)
         return
-    format_output.console().print(
-        format_output.table(("what", "value"), [list(row) for row in rows])
-    )
+    output_console().print(text_table(("what", "value"), [list(row) for row in rows]))
 
 
 def stability(
@@ -93,7 +101,7 @@ def stability(
         ("k that settles in one step, Q_eq / alpha", f"{float(found.deadbeat_slope):.6g}"),
         ("limit of k, 2 Q_eq / alpha", f"{float(found.limit):.6g}"),
         (f"limit with the rate averaged by {w}", f"{float(found.limit_averaged):.6g}"),
-        ("longest PAUSE, (L - Q_off) / C", format_output.quantity(float(pause), "s")),
+        ("longest PAUSE, (L - Q_off) / C", format_quantity(float(pause), "s")),
     ]
     for value in slope:
         table |= {"k": float(value), "verdict": found.verdict(value)}
@@ -150,7 +158,7 @@ def delay_margin(
     rows = [
         (
             "longest delay at which the loop is damped",
-            format_output.quantity(table["delay_margin_s"], "s"),
+            format_quantity(table["delay_margin_s"], "s"),
         ),
         ("frequency at which it swings there", f"{table['crossover_hz']:.4g} Hz"),
     ]
@@ -196,10 +204,10 @@ def thresholds(
         "possible": found.possible,
     }
     rows = [
-        ("Q_flight, rate times round trip", format_output.quantity(flight, "B")),
-        ("Q_PFC, at most", format_output.quantity(found.pfc, "B")),
-        ("Q_P4QCN, at most", format_output.quantity(found.p4qcn, "B")),
-        ("Q_P4QCN in a shared buffer, at most", format_output.quantity(found.p4qcn_shared, "B")),
+        ("Q_flight, rate times round trip", format_quantity(flight, "B")),
+        ("Q_PFC, at most", format_quantity(found.pfc, "B")),
+        ("Q_P4QCN, at most", format_quantity(found.p4qcn, "B")),
+        ("Q_P4QCN in a shared buffer, at most", format_quantity(found.p4qcn_shared, "B")),
     ]
     _print(rows, table, as_json)
     raise typer.Exit(0 if found.possible else 1)

@@ -12,11 +12,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, pause
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import PFC, record
-from orchestrator.plan.algorithm_params import Duration, Params
 from plugins.pause import refresh
+from tailback.plugin import NOTHING, PFC, Algorithm, Duration, Params, compiled, pause, record
 
 ONLY_PFC = 1
 
@@ -44,7 +41,7 @@ def _send_pause(state, params, queue, now, message):  # type: ignore[no-untyped-
     """Send PAUSE and schedule its refresh, until the storm ends."""
     state.stuck = 0
     if now >= params.stop:
-        return 0
+        return NOTHING
     state.stuck = 1
     if params.frames == ONLY_PFC:
         message.kind = PFC
@@ -54,7 +51,7 @@ def _send_pause(state, params, queue, now, message):  # type: ignore[no-untyped-
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame went in."""
     if state.stuck != 0 or now < params.start:
-        return 0
+        return NOTHING
     return _send_pause(state, params, queue, now, message)
 
 

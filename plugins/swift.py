@@ -23,11 +23,20 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.engine.intmath import mul_div, square_root
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Duration, Params, Ratio, RatioLimit, Size
+from tailback.plugin import (
+    NOTHING,
+    Algorithm,
+    Duration,
+    Params,
+    Ratio,
+    RatioLimit,
+    Size,
+    compiled,
+    mul_div,
+    reaction_point,
+    record,
+    square_root,
+)
 
 US = 10**6
 NS = 10**3
@@ -120,7 +129,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     limiter.window = min(params.initial_window, params.most_window) * params.segment
     state.cut_at = now
     state.owed = 0
-    return 0
+    return NOTHING
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -136,13 +145,13 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     else:
         over = (trip - target) * params.beta_num // params.beta_den
         _decrease(state, params, limiter, over // NS, max(trip // NS, 1), now)
-    return 0
+    return NOTHING
 
 
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The transport found a loss."""
     _decrease(state, params, limiter, params.max_mdf_num, params.max_mdf_den, now)
-    return 0
+    return NOTHING
 
 
 SWIFT: Algorithm = reaction_point(

@@ -23,9 +23,18 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Size
+from tailback.plugin import (
+    NOTHING,
+    Algorithm,
+    Duration,
+    Params,
+    Rate,
+    Ratio,
+    RatioLimit,
+    Size,
+    reaction_point,
+    record,
+)
 
 US = 10**6
 BIT_PS = 8 * 10**12
@@ -93,14 +102,14 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     state.difference = 0
     state.falls = 0
     state.counted = 0
-    return 0
+    return NOTHING
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An acknowledgement is back."""
     state.counted = min(state.counted + limiter.acked, MOST_COUNTED)
     if state.counted < params.every:
-        return 0
+        return NOTHING
     state.counted -= params.every
     trip = min(limiter.rtt, LONGEST)
     if state.before == 0:
@@ -122,7 +131,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
         rate -= rate * min(cut, (params.most_num << BITS) // params.most_den) >> BITS
     limiter.rate = min(max(rate, params.min_rate), limiter.link_rate)
     limiter.target = limiter.rate
-    return 0
+    return NOTHING
 
 
 TIMELY: Algorithm = reaction_point(

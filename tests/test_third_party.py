@@ -157,7 +157,7 @@ def test_it_is_compiled_and_the_engine_is_not_compiled_again(
     threshold: Command, cache: Path
 ) -> None:
     before = files(cache)
-    done = threshold(HERE / "compiled.py", PLAN)
+    done = threshold(HERE.parent / "compiled_point.py", PLAN)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert not found["uncompiled"]

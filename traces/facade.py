@@ -1,6 +1,5 @@
-"""Python API behind `import tailback` (see `tailback.py` and docs/python.md): run plans, read runs.
+"""Python API behind `import tailback` (see docs/python.md): run plans, read runs.
 
-It stands here, in a package, because a module at the top level cannot say that it is typed.
 Nothing of a run is read before it is used.
 """
 
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from orchestrator import __version__
 from orchestrator.errors import BadInput, Refused, RunFailed, TailbackError
 from orchestrator.terminal.run_lookup import BASE, find_run
-from traces.sweep_facade import Sweep, sweep
+from traces.sweep_facade import Sweep, explain, sweep
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +35,7 @@ __all__ = [
     "Sweep",
     "TailbackError",
     "__version__",
+    "explain",
     "load",
     "plans",
     "run",

@@ -1,4 +1,7 @@
-"""Python API of sweeps, `tailback.sweep`: a plan at many parameter points (see docs/sweeps.md)."""
+"""Python API of `tailback.sweep` and `tailback.explain`: a plan at many parameter points.
+
+See docs/sweeps.md and docs/mutants.md.
+"""
 
 from __future__ import annotations
 
@@ -140,6 +143,39 @@ def sweep(
         folder = write_sweep_folder(running, Path(out))[1]
         finished(folder)
     return Sweep(folder)
+
+
+def explain(
+    plan: str | os.PathLike[str] | Plan,
+    *,
+    free: Mapping[str, object] | Sequence[str],
+    points: int = 64,
+    seeds: int | str = 1,
+    jobs: int | None = None,
+    out: str | os.PathLike[str] = BASE,
+) -> dict[str, Any]:
+    """Find the ranges of free parameters in which the expectations of a plan hold.
+
+    `free`: range by dotted key, `{"nodes.switch.buffer": "10KB..150KB"}`, or as on the command line
+    of `tailback explain`. At most `points` places are run on `simulated`, each with `seeds` seeds
+    (a number, a list as text, or "plan") by `jobs` processes (None: one for each core). Returns
+    what `explain.json` of the command holds; the points are stored in `out`/.points and not run
+    again. Raises BadInput or RunFailed.
+    """
+    from orchestrator.batch.batch_executor import open_result_store, run_points
+    from orchestrator.batch.parameter_axis import read_axes
+    from orchestrator.batch.sample_design import parameter_points
+    from orchestrator.batch.seed_statistics import read_seeds
+    from orchestrator.batch.statement_regions import RegionSearch
+    from orchestrator.plan.plan import Plan
+    from orchestrator.terminal.plan_loading import load_plan
+
+    chosen = plan if isinstance(plan, Plan) else load_plan(os.fspath(plan), [])
+    texts = [f"{k}={_range(v)}" for k, v in free.items()] if isinstance(free, Mapping) else free
+    axes = read_axes(texts)
+    places = parameter_points(axes, points)
+    search = RegionSearch.of(chosen, axes, places, read_seeds(str(seeds), chosen))
+    return search.judge(run_points(search.points(), jobs, open_result_store(Path(out))))
 
 
 def _path(value: str | os.PathLike[str] | None) -> Path | None:

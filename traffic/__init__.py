@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from orchestrator.hookspecs import hookimpl
+from tailback.plugin import hookimpl
 
 if TYPE_CHECKING:
-    from orchestrator.algorithm import Algorithm
+    from tailback.plugin import Algorithm
 
 
 @hookimpl

@@ -10,10 +10,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, traffic
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.algorithm_params import Params, Rate, Sender
+from tailback.plugin import NEVER, Algorithm, Params, Rate, Sender, lfsr_next, record, traffic
 from traffic.pareto_on_off import part_of, slot
 
 MOST_SLOTS = 100_000

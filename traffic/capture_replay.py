@@ -16,12 +16,23 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, traffic
-from orchestrator.engine.jit import compiled, word_at
-from orchestrator.engine.records import NEVER, NONE, record
-from orchestrator.errors import BadInput
-from orchestrator.plan.algorithm_params import Params, Ratio, RatioLimit, Sender, Size, from_file
-from orchestrator.plan.field_types import LONGEST_FRAME
+from tailback.plugin import (
+    LONGEST_FRAME,
+    NEVER,
+    NONE,
+    Algorithm,
+    BadInput,
+    Params,
+    Ratio,
+    RatioLimit,
+    Sender,
+    Size,
+    compiled,
+    from_file,
+    record,
+    traffic,
+    word_at,
+)
 
 KEY = (
     "source",
@@ -42,10 +53,18 @@ MOST_PS = 10**17
 
 def read_rows(path: str) -> np.ndarray:
     """int64[frames, 4]: ps since the first frame, octets, flow, direction; see `Trace`."""
-    from traces.capture import NO_TIME, open_capture
-    from traces.dissect import Kind, dissect
+    from tailback.plugin import NO_TIME, HeaderKind, dissect, open_capture
 
-    control = [int(kind) for kind in (Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.LLDP, Kind.CNP)]
+    control = [
+        int(kind)
+        for kind in (
+            HeaderKind.CNM,
+            HeaderKind.PAUSE,
+            HeaderKind.PFC,
+            HeaderKind.LLDP,
+            HeaderKind.CNP,
+        )
+    ]
     numbers: dict[bytes, int] = {}
     parts = [np.zeros((0, 4), np.int64)]
     with open_capture(path) as stream:

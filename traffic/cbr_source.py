@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, traffic
-from orchestrator.engine.node.transmitter import BIT_PS
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Params, Rate, Sender
+from tailback.plugin import AS_VERILOG_TOO, BIT_PS, Algorithm, Params, Rate, Sender, record, traffic
 
 
 class ConstantBitRate(Params):

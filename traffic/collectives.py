@@ -17,10 +17,18 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, messages
-from orchestrator.capability import Capability
-from orchestrator.engine.workload import ApplicationMessages, Connections, Waiting
-from orchestrator.plan.algorithm_params import Duration, Params, Sender, Size
+from tailback.plugin import (
+    Algorithm,
+    ApplicationMessages,
+    Capability,
+    Connections,
+    Duration,
+    Params,
+    Sender,
+    Size,
+    Waiting,
+    messages,
+)
 
 EXPECTED = 'pairing = "ring", or "tree" with both_ways = true, of at least two hosts is expected'
 

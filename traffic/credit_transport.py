@@ -20,13 +20,20 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm
-from orchestrator.capability import Capability
-from orchestrator.engine.frames.telemetry_header import headers_of
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.transport_calls import REQUESTS
-from orchestrator.engine.records import CE, NEVER
-from orchestrator.plan.algorithm_params import Duration, Params, Size
+from tailback.plugin import (
+    CE,
+    NEVER,
+    NOTHING,
+    REQUEST_CREDIT,
+    SEND,
+    Algorithm,
+    Capability,
+    Duration,
+    Params,
+    Size,
+    compiled,
+    headers_of,
+)
 from traffic.go_back_n import COUNT, NEGATIVE, newly_acknowledged
 
 MS = 10**9
@@ -126,11 +133,11 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         message.offset = params.unsolicited
         arm(state, params, flow, now)
         flow.next_frame = now
-        return REQUESTS
+        return REQUEST_CREDIT
     sequence = next_segment(state, flow)
     if sequence < 0 or flow.held != 0 or flow.octets_made >= state.granted + params.unsolicited:
         flow.next_frame = state.deadline
-        return 0
+        return NOTHING
     if sequence == state.una:
         arm(state, params, flow, now)
     if sequence == state.nxt:
@@ -139,7 +146,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         state.lost_head += 1
     message.sequence = sequence
     flow.next_frame = now
-    return 1
+    return SEND
 
 
 def credited(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
@@ -149,7 +156,7 @@ def credited(state, params, flow, frame, now, message):  # type: ignore[no-untyp
     if state.una == state.nxt:
         arm(state, params, flow, now)
     flow.next_frame = now
-    return 0
+    return NOTHING
 
 
 def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
@@ -169,7 +176,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
         flow.losses += 1
         arm(state, params, flow, now)
     flow.next_frame = now
-    return 0
+    return NOTHING
 
 
 @compiled
@@ -194,14 +201,14 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
         state.there[state.expected % WINDOW] = 0
         state.expected += 1
     answer(state, frame, message)
-    return 1
+    return SEND
 
 
 def trimmed(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: the header of a segment came."""
     answer(state, frame, message)
     message.feedback |= NEGATIVE
-    return 1
+    return SEND
 
 
 CREDIT: Algorithm = Algorithm(

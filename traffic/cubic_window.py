@@ -7,7 +7,7 @@ division by the window leaves of one acknowledgement's growth is carried to the 
 
 from __future__ import annotations
 
-from orchestrator.engine.jit import compiled
+from tailback.plugin import compiled
 
 MS_PS = 10**9
 SEGMENT = 1000

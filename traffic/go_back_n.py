@@ -15,12 +15,19 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm
-from orchestrator.capability import Capability
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import CE, NEVER, record
-from orchestrator.plan.algorithm_params import Duration, Params
-from orchestrator.plan.observables import Observed
+from tailback.plugin import (
+    CE,
+    NEVER,
+    NOTHING,
+    SEND,
+    Algorithm,
+    Capability,
+    Duration,
+    Observed,
+    Params,
+    compiled,
+    record,
+)
 
 MS = 10**9
 COUNT = (1 << 32) - 1
@@ -88,17 +95,17 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         go_back(state, flow)
         state.gave_up = now
         flow.next_frame = now
-        return 0
+        return NOTHING
     under_way = state.nxt - state.una
     if flow.held != 0 or state.nxt >= flow.available or under_way >= params.window:
         flow.next_frame = state.deadline
-        return 0
+        return NOTHING
     message.sequence = state.nxt
     state.nxt += 1
     if state.deadline == NEVER:
         state.deadline = now + params.timeout
     flow.next_frame = now
-    return 1
+    return SEND
 
 
 @compiled
@@ -122,7 +129,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     if frame.feedback == NEGATIVE and frame.sequence == state.una and state.una < state.nxt:
         go_back(state, flow)
     flow.next_frame = now
-    return 0
+    return NOTHING
 
 
 def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, messages
-from orchestrator.engine.workload import ENDLESS, ApplicationMessages, Connections, Waiting
-from orchestrator.plan.algorithm_params import Duration, Params, Sender, Size
+from tailback.plugin import (
+    ENDLESS,
+    Algorithm,
+    ApplicationMessages,
+    Connections,
+    Duration,
+    Params,
+    Sender,
+    Size,
+    Waiting,
+    messages,
+)
 
 
 class Repeated(Params):

@@ -12,12 +12,21 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, traffic
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.node.transmitter import BIT_PS
-from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio, RatioLimit, Sender
+from tailback.plugin import (
+    BIT_PS,
+    NEVER,
+    Algorithm,
+    Duration,
+    Params,
+    Rate,
+    Ratio,
+    RatioLimit,
+    Sender,
+    compiled,
+    lfsr_next,
+    record,
+    traffic,
+)
 
 # Arithmetic of sources in whole numbers: kernels agree to the bit wherever they run.
 #

@@ -17,9 +17,17 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, messages
-from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
-from orchestrator.plan.algorithm_params import Params, Ratio, Sender, Size
+from tailback.plugin import (
+    HEADERS,
+    Algorithm,
+    ApplicationMessages,
+    Connections,
+    Params,
+    Ratio,
+    Sender,
+    Size,
+    messages,
+)
 
 # Published flow size distributions, as cumulative shares with linear interpolation.
 #

@@ -10,12 +10,18 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, traffic
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.node.transmitter import wire_time
-from orchestrator.engine.records import record
-from orchestrator.plan.algorithm_params import Params, Rate, Sender, Size
+from tailback.plugin import (
+    Algorithm,
+    Params,
+    Rate,
+    Sender,
+    Size,
+    compiled,
+    lfsr_next,
+    record,
+    traffic,
+    wire_time,
+)
 from traffic.pareto_on_off import slot
 
 DRAW_BITS = 31

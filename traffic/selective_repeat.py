@@ -18,11 +18,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm
-from orchestrator.capability import Capability
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import NEVER
-from orchestrator.plan.algorithm_params import Duration, Params
+from tailback.plugin import NEVER, NOTHING, SEND, Algorithm, Capability, Duration, Params, compiled
 from traffic.go_back_n import MS, NEGATIVE, newly_acknowledged
 from traffic.selective_repeat_receiver import MAP, WINDOW, arrived, trimmed
 from traffic.tcp_sender import FIRST_TIMEOUT_PS, arm, update_round_trip
@@ -147,11 +143,11 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
     if state.deadline <= now:
         time_out(state, params, flow, now)
         flow.next_frame = now
-        return 0
+        return NOTHING
     segment = next_segment(state, params, flow)
     if segment == -1:
         flow.next_frame = state.deadline
-        return 0
+        return NOTHING
     if segment == state.nxt:
         state.nxt += 1
     else:
@@ -170,7 +166,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         arm(state, params, now)
     message.sequence = segment
     flow.next_frame = now
-    return 1
+    return SEND
 
 
 @compiled
@@ -237,7 +233,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
         state.backoff = 0
         arm(state, params, now)
     flow.next_frame = now
-    return 0
+    return NOTHING
 
 
 SELECTIVE: Algorithm = Algorithm(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import CE, SACK
+from tailback.plugin import CE, NOTHING, SACK, SEND, compiled
 from traffic.go_back_n import COUNT, NEGATIVE
 
 WINDOW = 1 << 11
@@ -37,7 +36,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
     segment = frame.sequence
     if segment >= state.expected + WINDOW:  # never true: no sender has so many under way
         message.sequence = state.expected
-        return 0
+        return NOTHING
     if not has_arrived(state, segment):
         state.there[segment % WINDOW] = 1
         if frame.mark & CE == CE:
@@ -48,11 +47,11 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
         state.there[state.expected % WINDOW] = 0
         state.expected += 1
     answer(state, frame, message)
-    return 1
+    return SEND
 
 
 def trimmed(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: the header of a segment came: what it began is to be sent again."""
     answer(state, frame, message)
     message.feedback = NEGATIVE
-    return 1
+    return SEND

@@ -9,9 +9,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm
-from orchestrator.capability import Capability
-from orchestrator.plan.algorithm_params import Params
+from tailback.plugin import Algorithm, Capability, Params
 
 
 class Sockets(Params):

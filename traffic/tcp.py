@@ -13,9 +13,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm
-from orchestrator.capability import Capability
-from orchestrator.plan.algorithm_params import Duration, Params
+from tailback.plugin import Algorithm, Capability, Duration, Params
 from traffic.tcp_receiver import arrived
 from traffic.tcp_sender import WINDOW, acknowledged, send
 

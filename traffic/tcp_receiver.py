@@ -7,7 +7,7 @@ block beyond a gap: that of the segment that has just arrived.
 
 from __future__ import annotations
 
-from orchestrator.engine.records import ACK, NEVER
+from tailback.plugin import ACK, NEVER, NOTHING, SEND
 from traffic.tcp_sender import WINDOW
 
 
@@ -61,8 +61,8 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
         state.marked = 0
         state.owed = 0
         flow.ack_timer = NEVER
-        return 1
+        return SEND
     # never false: an answer stops it, and the second segment is answered
     if flow.ack_timer == NEVER:
         flow.ack_timer = now + params.delayed_ack
-    return 0
+    return NOTHING

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import NEVER
+from tailback.plugin import NEVER, NOTHING, SEND, compiled
 from traffic.cubic_window import cubic_acked, cubic_begin
 
 WINDOW = 2048
@@ -125,7 +124,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
     segment = next_segment(state, params, flow.available)
     if segment == -1:
         flow.next_frame = state.deadline
-        return 0
+        return NOTHING
     if segment == state.nxt:
         state.nxt += 1
     else:
@@ -137,7 +136,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
     flow.next_frame = now
     message.sequence = segment
     message.mark = ECT * params.ecn
-    return 1
+    return SEND
 
 
 @compiled
@@ -216,7 +215,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     """Kernel: an acknowledgement is back."""
     # never true: unsent segments are never acknowledged
     if state.begun == 0:
-        return 0
+        return NOTHING
     limited = is_used(state)
     looked_at = state.highest - REORDERED
     acked = min(max(min(frame.sequence, state.nxt) - state.una, 0), WINDOW)
@@ -261,4 +260,4 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     elif acked > 0 and state.again[state.una % WINDOW] == 0 and state.una < state.recover:
         note_lost(state, state.una)  # a partial acknowledgement: the next one is missing too
     flow.next_frame = now
-    return 0
+    return NOTHING

@@ -25,7 +25,9 @@ MOST_MULTIPLIED = 1 << 41
 MOST_DEN = 3600 * 10**9
 """An hour in ns: a product of it and of the upper half of `whole` fits."""
 MOST_PRODUCT = 1 << 60
-KBIT_NS = 8 * 10**6  # kbit/s times ns, over this, are octets
+"""Largest product that `mul_div_capped` forms."""
+KBIT_NS = 8 * 10**6
+"""kbit/s times ns, divided by this, are octets."""
 
 
 @compiled

@@ -39,6 +39,7 @@ before its first data frame and whenever there is more: it wants credit for `seq
 all, `offset` it sends without. `feedback` of a request is WITHDRAWN where its flow was switched
 off."""
 WITHDRAWN = 1
+"""`feedback` of a REQUEST: the flow was switched off and wants no credit."""
 SACK = 6
 """An acknowledgement that tells of single segments as well: `offset` is the one that it answers,
 `inner` has a bit for it and each before it that is there."""
@@ -73,12 +74,12 @@ def record(*fields: str) -> np.dtype:
 
 FRAME = record(
     "next",  # the list that holds this frame continues here
-    "kind",
+    "kind",  # frame kind, see below
     "length",  # octets from destination address up to, not including, the FCS
-    "priority",
+    "priority",  # 0 to 7, of its VLAN tag or lane
     "flow",  # index of the flow; for a CNM, of the flow that is notified; NONE when foreign
     "source",  # address indices; MAC and IP are derived from them, see orchestrator.engine.frames
-    "destination",
+    "destination",  # address index
     "sequence",  # per flow; for a CNM, of the sampled frame
     "created",  # ps: when the source had it; for a CNM, when the sampled frame's source had it
     "due",  # ps: when it leaves the delay line it is in
@@ -100,9 +101,8 @@ FRAME = record(
     "copies",  # of such a frame: how many copies still need the room
     "hops",  # IP routers that it has passed
     "entered",  # ps: when it came into the buffer that it came into last
-    # data between an input and its output: the input; the next frame that is transferred from there
-    "side",
-    "behind",
+    "side",  # data between an input and its output: the input
+    "behind",  # the next frame that is transferred from that input
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
 
@@ -114,50 +114,51 @@ A host queue of 64 KB holds 43 full frames; with a descriptor for each, those of
 take 4 MB, and each would have left the caches when it is sent."""
 
 NODE = record(
-    "kind",
+    "kind",  # NIC, SWITCH or SINK
     "address",  # its own address index
-    "first_port",
-    "ports",
-    "first_limiter",
-    "limiters",
+    "first_port",  # index of its first port
+    "ports",  # number of its ports
+    "first_limiter",  # index of its first limiter
+    "limiters",  # number of its limiters
     "host_bytes",  # octets in the queue that flows without a limiter share, where they do
-    "host_capacity",
+    "host_capacity",  # octets of a host queue
     "feedback_ignored",  # CNMs that concern no flow of this node
     "feedback_unassigned",  # CNMs that found no free limiter
     "reaction_time",  # ps from the arrival of a CNM until its limiter acts
     "reacting_head",  # CNMs that arrived and whose limiters have not acted yet
-    "reacting_tail",
+    "reacting_tail",  # the last one of that list
     "unroutable",  # frames to an address without a route
     "foreign",  # frames that no codec knows
     "lfsr",  # random numbers of a switch that sprays frames over several ways
     "copied",  # copies that were made of multicast frames
     "order_capacity",  # octets of frames that wait for an earlier one of their flow
     "order_timeout",  # ps until the earlier one is given up
-    "order_bytes",
+    "order_bytes",  # octets that wait so now
     "order_gaps",  # so many were given up
     "frames_late",  # that came after all and were sent on out of order
     "notification_point",  # instance that sees the data frames delivered here; NONE
     "feedback_sent",  # by it; probes that it turned round are not counted here
-    "echoes_sent",
+    "echoes_sent",  # probes that it turned round
     "shared_bytes",  # octets in the memory that the ports of a switch share, where they do
-    "shared_capacity",
+    "shared_capacity",  # octets of that memory
     "routed",  # 1: this switch is an IP router: next hop's MAC, TTL less one
     "host_port",  # 1: frames for programs leave by the wire `host_wire`
-    "host_wire",
+    "host_wire",  # index of that wire
     "receiver",  # instance that paces the sources of what is delivered here; NONE
     "receiver_timer",  # ps: its next timer event; NEVER. Its kernels set it
     "receiver_rate",  # bit/s of its node's link, the fastest where there are several
     "receiver_overhead",  # octets per frame that take time on that link beside its length
     "credits_sent",  # frames that it sent
 )
+"""A node: NIC, switch or sink."""
 
 PORT = record(
-    "node",
+    "node",  # node that it belongs to
     "address",  # a switch's ports have one each: the source of the CNMs of their queue
     "peer",  # port at the other end; NONE when it is reached through a wire
     "wire",  # index of the socket or transport; NONE when the peer is in this world; ELSEWHERE
     "up",  # 0: the link is cut in this direction, frames sent are lost and counted
-    "rate",
+    "rate",  # bit/s of its link
     "delay",  # ps of propagation, on top of serialisation
     "overhead",  # octets per frame that take time on the wire but are no part of its length
     "delay_line",  # instance of a delay-line algorithm; NONE: exactly `delay`
@@ -166,37 +167,38 @@ PORT = record(
     "timed_rate",  # ... at this rate ...
     "timed_ps",  # ... it is this long
     "paused_until",  # by 802.3x PAUSE, which holds all lanes and control frames
-    "first_lane",
+    "first_lane",  # index of its first lane
     "turn",  # the lane that is looked at first for the next frame
     "next_service",  # ps: the service-rate limiter of a switch's port lets no data go before
     "control_head",  # frames that no limiter or queue holds back: CNM, PAUSE
-    "control_tail",
+    "control_tail",  # the last one of that list
     "input",  # the input side of a port of a switch that has inputs; NONE elsewhere
     "agenda",  # of a NIC's port that is late: its first row of the agenda, see node.late_nic ...
     "entries",  # ... and how many rows there are, one more than its flows; 0: it is not
     "reached",  # ps: when something last happened at such a port
     "line_head",  # the delay line: frames on their way to the peer
-    "line_tail",
-    "line_bytes",
+    "line_tail",  # the last one of that list
+    "line_bytes",  # octets in the delay line
     "line_capacity",  # octets; NEVER: unbounded
     "in_order",  # 1: flows leave it in the order in which they were sent (node.order)
     "patience",  # ps that a frame which is due may stay in the line, see node.arrive
     "ahead",  # 1: frames that are only counted at its peer are counted at once, see node.ahead
-    "bytes_out",
-    "frames_out",
+    "bytes_out",  # octets that it sent
+    "frames_out",  # frames that it sent
     "frames_lost",  # by a cut link or a full delay line
     "paused_ps",  # time in which its peer held any of its lanes, up to `pause_counted`
-    "pause_counted",
+    "pause_counted",  # ps: up to here `paused_ps` counts
     "hold_began",  # ps: the last stretch of held time without a break, ...
     "hold_ended",  # ... up to `pause_counted` where it still goes on
     "longest_hold_ps",  # the longest that went on since the last row of samples
     "sampled_hold_ps",  # what that row has of it
-    "pause_received",
+    "pause_received",  # PAUSE and PFC frames that it received
     "last_due",  # ps: when the last frame that was counted ahead arrived
     "late",  # data leaves it without events, see node.late: how, or 0
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
     "drift",  # 2^-30: so much slower than its rate it sends, by its node's clock
 )
+"""A port of a node, with the direction of its link that leaves it."""
 LAZY, LAZY_BEHIND_INPUTS, LAZINESS_DISABLED = 1, 2, 3
 """Lazy ports: the queue is filled by events alone; frames reach it from inputs without one;
 likewise, but it wakes for each that leaves."""
@@ -218,30 +220,30 @@ LANE = record(
 or one for each that is in use."""
 
 QUEUE = record(
-    "port",
+    "port",  # port that it belongs to
     "priorities",  # of its lane, bit n: priority n
     "input",  # this is the buffer of an input; NONE: a queue before an output
     "crossbar",  # 1: frames come from inputs and have to be granted room first
-    "bytes",
-    "frames",
-    "head",
-    "tail",
-    "capacity",
-    "service_rate",
+    "bytes",  # octets in it
+    "frames",  # frames in it
+    "head",  # its first frame; NONE
+    "tail",  # its last frame; NONE
+    "capacity",  # octets that it has room for
+    "service_rate",  # bit/s at which it is served at most
     "timed_octets",  # the last service time, as for a port's wire time
-    "timed_rate",
-    "timed_ps",
-    "bytes_max",
-    "bytes_out",
+    "timed_rate",  # at this rate
+    "timed_ps",  # it is this long
+    "bytes_max",  # the most octets that it held since the run began
+    "bytes_out",  # octets that left it
     "bytes_came",  # to the buffer of an input: what found no room or no way included
-    "frames_in",
-    "frames_out",
-    "frames_dropped",
+    "frames_in",  # frames that entered it
+    "frames_out",  # frames that left it
+    "frames_dropped",  # frames that found no room
     "congestion_point",  # instances, NONE when there is none
-    "pause",
-    "feedback_sent",
+    "pause",  # instance of the pause; NONE
+    "feedback_sent",  # notifications that its congestion point sent
     "feedback_value",  # of the last CNM
-    "pause_sent",
+    "pause_sent",  # PAUSE, PFC and GRANT frames that its pause sent
     "pausing",  # 1 while its last PAUSE asked to stop
     "pause_rate",  # bit/s of the fastest port that its PAUSE frames go to: its quanta are shortest
     "congestion_point_timer",  # ps: its next ON_TIMER, NEVER when none; set by its kernels
@@ -249,9 +251,9 @@ QUEUE = record(
     "line_rate",  # bit/s of the port's link
     "reserved",  # octets granted to frames that are on their way from their inputs
     "request_head",  # virtual output queues that ask for a grant, in the order of their turns
-    "request_tail",
+    "request_tail",  # the last one of that list
     "first_unit",  # the buffer's units of 256 octets, kept where they are sampled
-    "units",
+    "units",  # how many units it has; 0: not kept
     "free_unit",  # the first unused one; NONE
     "lfsr",  # random numbers of the sampling of units
     "notification_point",  # instance that sees the frames which enter this queue; NONE
@@ -264,12 +266,12 @@ QUEUE = record(
     "held_until",  # ps: by the last PAUSE or PFC for its lane; known where there is a watchdog
     "stance",  # that its watchdog takes, see below
     "storms",  # that its watchdog found; its kernels count these two
-    "storms_over",
+    "storms_over",  # of these, how many ended
     "frames_moved",  # that its congestion point sent on in another lane
     "deaf",  # 1: its congestion point has nothing to do for frames that leave
     "calm",  # of an input, 1: no algorithm has, while it does not pause its neighbour
     "fly_head",  # frames on their way to an output that is late, in the order of their arrival
-    "fly_tail",
+    "fly_tail",  # the last one of that list
     "awaited",  # the input that wakes for a frame which leaves such an output at once; NONE
     "awaits_next",  # the next output that this input wakes for
     "before_tail",  # the frame before the last one, where there is one
@@ -320,15 +322,15 @@ VOQ = record(
 )
 
 _LIMITER = record(
-    "node",
+    "node",  # NIC that it belongs to
     "flow",  # NONE while free
-    "active",
+    "active",  # 1: `rate` limits its flow
     "rate",  # current rate; an inactive limiter lets everything pass
-    "target",
-    "link_rate",
+    "target",  # bit/s, target rate of the reaction point
+    "link_rate",  # bit/s of its port
     "backlog",  # octets waiting behind this limiter
     "timer",  # ps: when ON_TIMER is due; NEVER
-    "feedback_received",
+    "feedback_received",  # notifications that reached it
     "algorithm",  # instance of the reaction point
     "tokens",  # signed, in 10^-12 bit: rate (bit/s) times time (ps), nothing is rounded
     "tick",  # ps of the last refill that is in `tokens`
@@ -338,7 +340,7 @@ _LIMITER = record(
     "granularity",  # bit/s; the rate is cut down to a multiple; 0 or 1: exact
     "gain",  # what one refill adds, as of ...
     "gain_rate",  # ... this rate
-    "probes_sent",
+    "probes_sent",  # PROBE frames that it sent
     # of a flow whose transport leaves control to the reaction point:
     "window",  # octets of whole frames that may be under way; less than one: paced; 0: any number
     "flight",  # so many are
@@ -358,33 +360,33 @@ LIMITER = np.dtype([*_LIMITER.descr, ("timers", np.int64, (MOST_TIMERS,))])
 """`timers`: ps, the time of each named one; NEVER."""
 
 FLOW = record(
-    "node",
-    "port",
+    "node",  # node of its source
+    "port",  # port that its frames leave by
     "lane",  # of that port
-    "source",
-    "destination",
-    "priority",
+    "source",  # address index
+    "destination",  # address index; of a group for multicast
+    "priority",  # 0 to 7
     "length",  # of the next frame; the traffic kernel may change it
     "algorithm",  # instance of the traffic source
     "limiter",  # NONE: not limited
     "entry",  # row of the agenda, where its port is a NIC's that is late; 0 elsewhere
     "controlled",  # 1: its transport leaves it to the reaction point what may be under way
-    "on",
+    "on",  # 1 while its source is switched on
     "next_frame",  # ps: the source makes its next frame, when the host queue has room; NEVER: off
     "head",  # host queue: of mode FRAMES rows of `made`, of others descriptors
-    "tail",
-    "bytes",
-    "capacity",
+    "tail",  # the last one of it
+    "bytes",  # octets in its host queue
+    "capacity",  # octets that its host queue has room for
     "ready",  # 1: in the port's list of ready flows
-    "ready_next",
-    "sequence",
+    "ready_next",  # the next flow of that list
+    "sequence",  # of its next frame
     "shared",  # 1: its frames are in the queue that its node's flows share
     "open_loop",  # 1: the source does not wait for room; a frame that finds none is lost
     "frames_refused",  # so many
-    "frames_sent",
-    "bytes_sent",
-    "frames_received",
-    "bytes_received",
+    "frames_sent",  # data frames that its NIC sent
+    "bytes_sent",  # octets of these
+    "frames_received",  # data frames that were delivered
+    "bytes_received",  # octets of these
     "group",  # index of the traffic entry, for the latency histogram
     "latest",  # one more than the highest sequence that was delivered
     "frames_reordered",  # delivered after a later one
@@ -392,7 +394,7 @@ FLOW = record(
     "order_head",  # frames behind it that came earlier, by sequence
     "order_until",  # ps: then the missing one is given up
     "first_copy",  # multicast: the rows that count what each member received
-    "copies",
+    "copies",  # multicast: how many members
     "mark",  # TOS octet that its frames begin with
     "limited",  # 1: it gets a limiter when it starts, not only at its first notification
     "mode",  # where its frames come from, see below
@@ -425,6 +427,7 @@ FLOW = record(
     "drift",  # 2^-30: so much longer its intervals are, by its node's clock
     "phase",  # ps from its start until its source makes the first frame, for mode FRAMES
 )
+"""A flow of a traffic entry, at its source and at its destination."""
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs
 on its host send what they like."""

@@ -76,3 +76,4 @@ class ApplicationMessages(NamedTuple):
 
 
 Schedule = Callable[[Any, Connections], ApplicationMessages]
+"""Function of a traffic source: its parameters and the connections of an entry -> messages."""

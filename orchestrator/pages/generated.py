@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from orchestrator.pages import algorithms_page, commands_page, metrics_page, plan_page
+from orchestrator.pages import algorithms_page, api_page, commands_page, metrics_page, plan_page
 
 NOTE = "Made from the code by `python -m orchestrator.pages`; not to be edited."
 
 PAGES: dict[str, Callable[[], str]] = {
     "plan.md": plan_page.page,
     "algorithms.md": algorithms_page.page,
+    "api.md": api_page.page,
     "commands.md": commands_page.page,
     "metrics.md": metrics_page.page,
 }

@@ -14,9 +14,9 @@ import pytest
 from orchestrator import __version__
 from tests.packaging.conftest import ROOT, build
 
-PACKAGES = ("firmware", "orchestrator", "plugins", "traces", "traffic")
-ELSEWHERE = {"traces/tailback.pyi", "traces/pytest_plugin/entry_point.py"}
-"""They are installed under other names."""
+PACKAGES = ("firmware", "orchestrator", "plugins", "tailback", "traces", "traffic")
+ELSEWHERE = {"traces/pytest_plugin/entry_point.py"}
+"""Installed under another name."""
 pytestmark = pytest.mark.slow
 
 
@@ -41,7 +41,7 @@ def names(wheel: Path) -> set[str]:
 def test_the_wheel_holds_the_packages_whole_and_nothing_else(names: set[str]) -> None:
     ours = tracked(*PACKAGES) - ELSEWHERE
     info = f"tailback-{__version__}.dist-info/"
-    added = {"tailback.py", "tailback-stubs/__init__.pyi", "_tailback_pytest.py"}
+    added = {"_tailback_pytest.py"}
     assert {name for name in names if not name.startswith(info)} == ours | added
     assert any(name.endswith(".v") for name in ours), "no Verilog to look for"
     assert any(name.endswith(".toml") for name in ours), "no plan to look for"
@@ -71,6 +71,6 @@ def test_the_sdist_holds_what_working_on_it_takes(built: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = tracked(*PACKAGES, "tests", "docs", "tailback.py", "Makefile", "CHANGELOG.md")
+    wanted = tracked(*PACKAGES, "tests", "docs", "Makefile", "CHANGELOG.md")
     assert wanted <= held, sorted(wanted - held)[:5]
     assert {"pyproject.toml", "README.md", "LICENSE", ".pre-commit-config.yaml"} <= held

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
-from orchestrator.engine.node.buffer import ARRIVING
+from orchestrator.engine.kernel_answers import NOTIFY_ARRIVING
 from orchestrator.engine.records import QUEUE
 from plugins.af_qcn import AF_QCN, STATE, AfQcn, on_arrival
 
@@ -97,7 +97,7 @@ def test_an_interval_ends_on_time_and_the_next_counts_from_there() -> None:
 
 def test_who_is_told_nothing_is_not_notified_and_who_is_told_1_is() -> None:
     """All of what QCN says, or a 25th of it, to one that sent less than its share."""
-    for alpha, notified in (("1/1", 0), ("24/25", ARRIVING)):
+    for alpha, notified in (("1/1", 0), ("24/25", NOTIFY_ARRIVING)):
         point = Point(alpha=alpha)
         point.arrives(1, 3000, 0)
         point.arrives(2, 1000, 0)

@@ -8,7 +8,7 @@ from collections import deque
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.engine.node.buffer import DROP
+from orchestrator.engine.kernel_answers import DROP
 from orchestrator.engine.records import CE, ECT0
 from plugins.codel import CODEL, Codel, control_law
 from tests.plugins.kernel_driver import KernelDriver

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.engine.node.buffer import DROP
+from orchestrator.engine.kernel_answers import DROP
 from orchestrator.engine.records import CE, ECT0, NEVER, NOT_ECT
 from plugins.pie import CERTAIN, PIE, Pie
 from tests.plugins.scheme_driver import Driver

@@ -10,7 +10,12 @@ import random
 import pytest
 from pydantic import ValidationError
 
-from orchestrator.engine.node.buffer import ARRIVING, HEAD, LARGEST, RANDOM
+from orchestrator.engine.kernel_answers import (
+    NOTIFY_ARRIVING,
+    NOTIFY_HEAD,
+    NOTIFY_LARGEST,
+    NOTIFY_RANDOM_UNIT,
+)
 from orchestrator.engine.records import CE, ECT0, NEVER
 from plugins.qcn_cp import QCN_CP, QcnCongestionPoint
 from plugins.qcn_rp import QCN_RP, QcnReactionPoint
@@ -99,11 +104,11 @@ def test_the_table_is_scaled_by_the_sample_base():
 @pytest.mark.parametrize(
     ("sampling", "arrival", "departure"),
     [
-        ("arrival", ARRIVING, 0),
-        ("head", HEAD, 0),
-        ("departure", 0, ARRIVING),
-        ("occupancy-random", RANDOM, 0),
-        ("occupancy-max", LARGEST, 0),
+        ("arrival", NOTIFY_ARRIVING, 0),
+        ("head", NOTIFY_HEAD, 0),
+        ("departure", 0, NOTIFY_ARRIVING),
+        ("occupancy-random", NOTIFY_RANDOM_UNIT, 0),
+        ("occupancy-max", NOTIFY_LARGEST, 0),
     ],
 )
 def test_who_is_notified_and_when(sampling: str, arrival: int, departure: int):
@@ -159,14 +164,14 @@ def test_a_pause_sets_the_clock_that_samples_meanwhile(event: str):
 
 def test_the_clock_samples_while_the_neighbour_is_paused():
     cp = paused()
-    assert cp.come("timer", 20 * US) == LARGEST
+    assert cp.come("timer", 20 * US) == NOTIFY_LARGEST
     assert cp.message["feedback"][0] == 63
     assert cp.congestion_point_timer == 28 * US
     cp.set(bytes=10_000)
     assert cp.come("timer", 28 * US) == 0, "less than the set point: nobody is told"
     cp.set(bytes=28_100)
     cp.state["old"] = 28_100
-    assert (cp.come("timer", 32 * US), cp.message["feedback"][0]) == (LARGEST, 1)
+    assert (cp.come("timer", 32 * US), cp.message["feedback"][0]) == (NOTIFY_LARGEST, 1)
     cp.set(pausing=0, bytes=52_000, congestion_point_timer=NEVER)
     assert cp.come("timer", 36 * US) == 0
     assert cp.congestion_point_timer == NEVER

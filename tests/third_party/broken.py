@@ -17,9 +17,9 @@ def tailback_algorithms():
 INVALID_ALGORITHM = """
 import numpy as np
 
-from orchestrator.algorithm import Algorithm
-from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.algorithm_params import Params
+from tailback.plugin import Algorithm
+from tailback.plugin import hookimpl
+from tailback.plugin import Params
 
 @hookimpl
 def tailback_algorithms():
@@ -27,7 +27,7 @@ def tailback_algorithms():
 """
 
 INVALID_TARGET = """
-from orchestrator.hookspecs import hookimpl
+from tailback.plugin import hookimpl
 
 @hookimpl
 def tailback_targets():

@@ -442,3 +442,4 @@ CORE: tuple[FrameType, ...] = (
     REQUEST_FRAME,
     HOST_FRAME,
 )
+"""Frame types that the core sends or forwards: data, notifications, PAUSE, PFC, ACK, credits."""

@@ -16,6 +16,7 @@ from orchestrator.engine.frames.frame_field import COLUMNS, FLAGS, READ, SAMPLED
 KINDS = 64
 """Types that there can be; those of plugins count from 16."""
 FIRST_OF_PLUGINS = 16
+"""Smallest `kind` of a plugin's frame type; the largest is 63."""
 COMPARED_OCTETS = 128
 """Octets of a frame that a type may say something of."""
 MOST_FIELDS = 26

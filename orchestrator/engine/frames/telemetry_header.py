@@ -22,6 +22,7 @@ from orchestrator.engine.workload import HEADERS
 MOST_STAMPS = 16
 """Hops that there can be room for."""
 WORDS = 5
+"""Words of 32 bits in a stamp."""
 ROOM, STAMPED, FIRST = 0, 1, 2
 QUEUED, SENT, TIME, RATE, PORT = range(WORDS)
 """Words of a stamp: octets; octets modulo 2^32; ns modulo 2^32; bit/s, in 1000; address index."""

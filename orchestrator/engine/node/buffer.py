@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message
 from orchestrator.engine.frames.frame_layout import VLAN, VLAN_TYPE
-from orchestrator.engine.frames.telemetry_header import HIGHEST, LOWEST
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_answers import (
+    DROP,
+    FORWARD,
+    LANE,
+    NOTIFY_HEAD,
+    NOTIFY_LARGEST,
+    NOTIFY_RANDOM_UNIT,
+    STAMP,
+    STAMP_IF_SMALLER,
+    TRIM,
+)
 from orchestrator.engine.kernel_events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.buffer_occupancy import (
@@ -20,20 +30,6 @@ from orchestrator.engine.node.event_queue import LINES, wake_at
 from orchestrator.engine.node.telemetry_stamping import stamp
 from orchestrator.engine.records import CNM, DATA, HOST, NONE, PAUSE, TRIMMED
 
-ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
-"""Results of a congestion point's kernel: the frame whose source is notified. 0: none."""
-DROP = 5
-"""Result for a frame to be dropped, from `arrival` or `departure`."""
-TRIM = 6
-"""Result of `arrival` at an output for data to be trimmed to its header."""
-STAMP = 7
-"""Result of `departure` for a frame that this port stamps."""
-STAMP_IF_LARGER, STAMP_IF_SMALLER = STAMP + HIGHEST, STAMP + LOWEST
-"""Result of `departure` for one that keeps a single stamp: this port's replaces it where
-what it says in `message.offset` is larger, or smaller (CSIG)."""
-LANE = 16
-"""Result of `arrival` at an output for data that changes its lane: this plus
-the priority that it has from here on."""
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""
 
@@ -56,14 +52,14 @@ def notify_chosen_source(w, queue_index, notified, index, head, now):  # type: i
     `index` is the frame at hand and `head` the first one of its queue; either may be NONE.
     """
     culprit = index
-    if notified == HEAD and head != NONE:
+    if notified == NOTIFY_HEAD and head != NONE:
         culprit = head
-    elif notified in (RANDOM, LARGEST):
+    elif notified in (NOTIFY_RANDOM_UNIT, NOTIFY_LARGEST):
         queue = w.queues[queue_index]
         message = w.frames[w.frames.size - 1]
         held = (
             random_frame(w, queue, message.mark)
-            if notified == RANDOM
+            if notified == NOTIFY_RANDOM_UNIT
             else frame_of_largest_source(w, queue)
         )
         if held != NONE:
@@ -102,8 +98,8 @@ def can_change_lane(w, queue_index, frame, priority):  # type: ignore[no-untyped
 def call_arrival_kernel(w, queue_index, index, head, now):  # type: ignore[no-untyped-def]
     """The congestion point of a queue sees a data frame that comes.
 
-    Returns DROP, TRIM or LANE and a priority when that is what becomes of it, else 0. `head` is the
-    first frame of its queue; NONE. The caller saw that there is such a point.
+    Returns DROP, TRIM or LANE + priority when that is what becomes of it, else FORWARD. `head` is
+    the first frame of its queue; NONE. The caller saw that there is such a point.
     """
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -115,16 +111,16 @@ def call_arrival_kernel(w, queue_index, index, head, now):  # type: ignore[no-un
     )
     if frame.mark != mark:
         count_mark(queue, frame)
-    if answer == 0:
-        return 0
+    if answer == FORWARD:
+        return FORWARD
     if answer == DROP:
         return DROP
     if answer == TRIM:
-        return TRIM if is_trimmable(w, frame) else 0
+        return TRIM if is_trimmable(w, frame) else FORWARD
     if answer >= LANE:
-        return answer if can_change_lane(w, queue_index, frame, answer - LANE) else 0
+        return answer if can_change_lane(w, queue_index, frame, answer - LANE) else FORWARD
     notify_chosen_source(w, queue_index, answer, index, head, now)
-    return 0
+    return FORWARD
 
 
 @inlined
@@ -175,7 +171,7 @@ def leave_buffer(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         dropped = answer == DROP
         if STAMP <= answer <= STAMP_IF_SMALLER:
             stamp(w, queue.port, index, answer - STAMP, now)
-        elif answer != 0 and not dropped:
+        elif answer != FORWARD and not dropped:
             notify_chosen_source(w, queue_index, answer, index, index, now)
     if pause != NONE:
         clear_message(spare, PAUSE)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.frames.frame_layout import VLAN
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_answers import DROP, LANE
 from orchestrator.engine.lfsr import mixed
-from orchestrator.engine.node.buffer import (
-    DROP,
-    LANE,
-    call_arrival_kernel,
-    count_mark,
-    enter_buffer,
-)
+from orchestrator.engine.node.buffer import call_arrival_kernel, count_mark, enter_buffer
 from orchestrator.engine.node.buffer_occupancy import allocate_cells, free_cells
 from orchestrator.engine.node.control_frames import push_control
 from orchestrator.engine.node.crossbar import grant, on_output_departure

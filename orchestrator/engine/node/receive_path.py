@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.frame_type import CONTROL
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_answers import LANE
 from orchestrator.engine.kernel_events import (
     RECEIVER_ARRIVED,
     RECEIVER_FLOW_BEGINS,
     TRANSPORT_ARRIVED,
     TRANSPORT_TRIMMED,
 )
-from orchestrator.engine.node.buffer import LANE, enter_buffer
+from orchestrator.engine.node.buffer import enter_buffer
 from orchestrator.engine.node.control_frames import push_control
 from orchestrator.engine.node.credit_receiver import notify_receiver
 from orchestrator.engine.node.crossbar import admit, end_transfers

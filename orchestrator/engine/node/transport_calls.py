@@ -16,6 +16,7 @@ from __future__ import annotations
 from orchestrator.engine.frames.descriptor_reset import clear_message, reset_descriptor
 from orchestrator.engine.frames.telemetry_header import headers_of, room_octets
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.kernel_answers import REQUEST_CREDIT
 from orchestrator.engine.kernel_events import (
     TRANSPORT_ACKNOWLEDGED,
     TRANSPORT_ARRIVED,
@@ -40,10 +41,6 @@ from orchestrator.engine.records import (
     TRANSPORT,
     WITHDRAWN,
 )
-
-REQUESTS = 2
-"""Result of a transport's `send` that announces to the destination `message.sequence`, the octets
-that it wants credit for in all, and `message.offset`, the octets that it sends without."""
 
 
 @compiled
@@ -118,7 +115,7 @@ def ask_transport_segment(w, flow_index, now):  # type: ignore[no-untyped-def]
     sequence, offset, mark = spare.sequence, spare.offset, spare.mark
     if flow.losses != losses:
         on_loss(w, flow_index, losses, spare, now)
-    if wanted == REQUESTS:
+    if wanted == REQUEST_CREDIT:
         request_credit(w, flow_index, sequence, offset, 0, now)
         wanted = 0
     if wanted == 0:

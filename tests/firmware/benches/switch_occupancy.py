@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge
 
 from firmware.registers.register_maps import QCN_CP, SWITCH_PORT
 from orchestrator.engine.frames import frame_layout
-from orchestrator.engine.node.buffer import RANDOM
+from orchestrator.engine.kernel_answers import NOTIFY_RANDOM_UNIT
 from orchestrator.engine.node.buffer_occupancy import allocate_cells, free_cells, random_frame
 from orchestrator.engine.records import CNM, FRAME, NONE
 from plugins.qcn_cp import QCN_CP as KERNEL
@@ -54,7 +54,7 @@ class Reference:
         self.queue.bytes = octets
         self.kernel.frame["length"] = length
         assert kept == (octets + length <= CAPACITY)
-        if self.kernel.call("arrival", 0) == RANDOM:
+        if self.kernel.call("arrival", 0) == NOTIFY_RANDOM_UNIT:
             message = self.kernel.message[0]
             held = random_frame(self.world, self.queue, message.mark)
             about = frame if held == NONE else self.frames[held]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = ("firmware", "orchestrator", "plugins", "traces", "traffic")
+PACKAGES = ("firmware", "orchestrator", "plugins", "tailback", "traces", "traffic")
 LOOKS = {"getattr", "hasattr"}
 
 

@@ -14,11 +14,19 @@ from fractions import Fraction
 
 from pydantic import Field
 
-from orchestrator.algorithm import notification_point, reaction_point
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import record
-from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.algorithm_params import Duration, Params, Rate, Ratio
+from tailback.plugin import (
+    NOTHING,
+    SEND,
+    Duration,
+    Params,
+    Rate,
+    Ratio,
+    compiled,
+    hookimpl,
+    notification_point,
+    reaction_point,
+    record,
+)
 
 US = 10**6
 ONE = 1 << 20
@@ -57,7 +65,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if params.initial_rate > 0:
         limiter.rate = min(params.initial_rate, limiter.link_rate)
     limiter.target = limiter.rate
-    return 0
+    return NOTHING
 
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -67,7 +75,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
         state.waiting = 1
         state.sequence = frame.sequence
         state.sent_at = now
-    return 0
+    return NOTHING
 
 
 @compiled
@@ -86,7 +94,7 @@ def _follow_gradient(state, params, limiter):  # type: ignore[no-untyped-def]
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An answer: a new round-trip time."""
     if state.waiting == 0 or frame.sequence != state.sequence:
-        return 0
+        return NOTHING
     state.waiting = 0
     time = now - state.sent_at
     if state.last > 0:
@@ -103,12 +111,12 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
         _follow_gradient(state, params, limiter)
     limiter.rate = min(max(limiter.rate, params.min_rate), limiter.link_rate)
     limiter.target = limiter.rate
-    return 0
+    return NOTHING
 
 
 def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
     """A data frame arrived: answer one out of `every`."""
-    return 1 if frame.sequence % params.every == 0 else 0
+    return SEND if frame.sequence % params.every == 0 else NOTHING
 
 
 SOURCE = reaction_point(

@@ -12,12 +12,25 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import congestion_point, reaction_point
-from orchestrator.engine.frames.frame_field import mac, number
-from orchestrator.engine.frames.frame_type import FrameType, match_octets, write_octets
-from orchestrator.engine.records import NEVER, record
-from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.algorithm_params import Duration, Params, Rate, Size
+from tailback.plugin import (
+    FORWARD,
+    NEVER,
+    NOTHING,
+    NOTIFY_ARRIVING,
+    Duration,
+    FrameType,
+    Params,
+    Rate,
+    Size,
+    congestion_point,
+    hookimpl,
+    mac,
+    match_octets,
+    number,
+    reaction_point,
+    record,
+    write_octets,
+)
 
 US = 10**6
 STATUS = 16
@@ -68,18 +81,18 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     """A frame arrives: answer it where the queue is above the line."""
     state.octets += frame.length
     if queue.bytes <= params.line or state.octets < params.every:
-        return 0
+        return FORWARD
     state.octets = 0
     message.kind = STATUS
     message.feedback = THOUSAND * queue.bytes // queue.capacity
     message.offset = queue.bytes - params.line
-    return 1
+    return NOTIFY_ARRIVING
 
 
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A STATUS arrived: cut the rate, by how full the buffer is."""
     if frame.kind != STATUS:
-        return 0
+        return NOTHING
     if limiter.active == 0:
         limiter.active = 1
         limiter.rate = limiter.link_rate
@@ -88,7 +101,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     left = max(THOUSAND - frame.feedback, THOUSAND // 2)
     limiter.rate = max(limiter.rate * left // THOUSAND, params.min_rate)
     limiter.target = limiter.rate
-    return 0
+    return NOTHING
 
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -100,7 +113,7 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
         limiter.timer = NEVER
     else:
         limiter.timer = now + params.period
-    return 0
+    return NOTHING
 
 
 SWITCH = congestion_point(

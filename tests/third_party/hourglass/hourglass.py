@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import time
 
-from orchestrator.capability import IN_ENGINE
-from orchestrator.errors import Refused
-from orchestrator.hookspecs import hookimpl
-from orchestrator.live.live_session import Session
-from orchestrator.plan import ResolvedPlan
-from orchestrator.progress import Progress, Report
-from orchestrator.recording import Recording
-from orchestrator.target import Target
+from tailback.plugin import (
+    IN_ENGINE,
+    Progress,
+    Recording,
+    Refused,
+    Report,
+    ResolvedPlan,
+    Session,
+    Target,
+    hookimpl,
+)
 
 GRAINS = 100
 EVENTS = 500_000
@@ -37,8 +40,7 @@ class Hourglass(Target):
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
     ) -> Recording:
         """Every grain of the plan."""
-        from orchestrator.assembly import assemble, record
-        from orchestrator.engine.node_api import simulate
+        from tailback.plugin import assemble, record_run, simulate
 
         duration = resolved.plan.duration
         assembly = assemble(resolved)
@@ -48,7 +50,7 @@ class Hourglass(Target):
             while simulate(assembly.world, until, EVENTS) == EVENTS:
                 pass
             progress(Progress("running", grain / GRAINS, f"grain {grain} of {GRAINS}"))
-        return record(
+        return record_run(
             self.name,
             [(assembly, list(resolved.plan.nodes))],
             cpu_s=time.process_time() - cpu,

@@ -9,11 +9,17 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import congestion_point
-from orchestrator.engine.lfsr import jittered, lfsr_next
-from orchestrator.engine.records import record
-from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.algorithm_params import Params, Size
+from tailback.plugin import (
+    FORWARD,
+    NOTIFY_ARRIVING,
+    Params,
+    Size,
+    congestion_point,
+    hookimpl,
+    jittered,
+    lfsr_next,
+    record,
+)
 
 LARGEST = 63
 """Feedback has six bits."""
@@ -36,16 +42,16 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     """A frame arrives; at a sample its source is told when the queue is above the threshold."""
     state.countdown -= frame.length
     if state.countdown > 0:
-        return 0
+        return FORWARD
     state.lfsr = lfsr_next(state.lfsr)
     state.countdown = jittered(params.interval, state.lfsr)
     above = queue.bytes - params.threshold
     if above <= 0:
-        return 0
+        return FORWARD
     message.feedback = min(above * LARGEST // params.span + 1, LARGEST)
     message.offset = above
     message.delta = 0
-    return 1
+    return NOTIFY_ARRIVING
 
 
 THRESHOLD_CP = congestion_point(

@@ -185,15 +185,23 @@ MUTANTS = (
         "SAMPLE_INTERVALS[feedback >> 3]",
         "SAMPLE_INTERVALS[7 - (feedback >> 3)]",
     ),
-    Mutant("silent below 8", "cp.send", CP, "if feedback > 0 else 0\n", "if feedback > 8 else 0\n"),
+    Mutant(
+        "silent below 8",
+        "cp.send",
+        CP,
+        "if feedback > 0 else FORWARD\n",
+        "if feedback > 8 else FORWARD\n",
+    ),
     Mutant(
         "speaks at 0",
         "cp.send",
         CP,
-        "return NOTIFIED[params.sampling] if feedback > 0 else 0\n",
+        "return NOTIFIED[params.sampling] if feedback > 0 else FORWARD\n",
         "return NOTIFIED[params.sampling]\n",
     ),
-    Mutant("head is told", "cp.culprit", CP, "NOTIFIED = (ARRIVING,", "NOTIFIED = (HEAD,"),
+    Mutant(
+        "head is told", "cp.culprit", CP, "NOTIFIED = (NOTIFY_ARRIVING,", "NOTIFIED = (NOTIFY_HEAD,"
+    ),
     Mutant(
         "target after decrease",
         "rp.target",
@@ -344,7 +352,7 @@ MUTANTS = (
         "not said again",
         "pause.refresh",
         STOP,
-        "    message.feedback = params.quanta\n    queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2\n    return 1\n\n\ndef on_enqueue",
+        "    message.feedback = params.quanta\n    queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2\n    return SEND\n\n\ndef on_enqueue",
         "    return 0\n\n\ndef on_enqueue",
         plan="pause",
     ),
@@ -352,7 +360,7 @@ MUTANTS = (
         "never let go",
         "pause.go",
         STOP,
-        "    if state.stopped == 0 or queue.bytes >= params.low:\n        return 0\n",
+        "    if state.stopped == 0 or queue.bytes >= params.low:\n        return NOTHING\n",
         "    if state.stopped == 0 or queue.bytes >= params.low:\n        return 0\n"
         "    state.stopped = 0\n    queue.pause_timer = NEVER\n    return 0\n",
         plan="pause",

@@ -6,19 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.engine import kernel_answers
 from orchestrator.engine.frames.frame_layout import VLAN
 from orchestrator.engine.frames.telemetry_header import FIRST, PORT, QUEUED, ROOM, STAMPED, WORDS
-from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.node import buffer
-from orchestrator.engine.node.buffer import (
-    LANE,
-    LARGEST,
-    RANDOM,
+from orchestrator.engine.kernel_answers import (
+    NOTIFY_LARGEST,
+    NOTIFY_RANDOM_UNIT,
     STAMP,
     STAMP_IF_LARGER,
     STAMP_IF_SMALLER,
-    can_change_lane,
 )
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.node.buffer import can_change_lane
 from orchestrator.engine.records import CNM, DATA, HOST, NEVER, NONE
 from tests.orchestrator.engine.node.bench import SOURCE, Bench, values
 
@@ -37,9 +36,22 @@ def busy(answer: int = 0, **room: int) -> Bench:
 
 def test_what_a_kernel_may_answer_is_what_its_authors_were_told() -> None:
     """The numbers stand in the contract of algorithms, and in kernels that were compiled apart."""
-    names = ("ARRIVING", "HEAD", "RANDOM", "LARGEST", "DROP", "TRIM", "STAMP")
-    assert [getattr(buffer, name) for name in names] == [1, 2, 3, 4, 5, 6, 7]
-    assert (STAMP_IF_LARGER, STAMP_IF_SMALLER, LANE) == (8, 9, 16)
+    congestion_point = {
+        "FORWARD": 0,
+        "NOTIFY_ARRIVING": 1,
+        "NOTIFY_HEAD": 2,
+        "NOTIFY_RANDOM_UNIT": 3,
+        "NOTIFY_LARGEST": 4,
+        "DROP": 5,
+        "TRIM": 6,
+        "STAMP": 7,
+        "STAMP_IF_LARGER": 8,
+        "STAMP_IF_SMALLER": 9,
+        "LANE": 16,
+    }
+    others = {"NOTHING": 0, "SEND": 1, "REFLECT": 1, "REQUEST_CREDIT": 2, "LOST": -1}
+    named = {name: value for name, value in vars(kernel_answers).items() if name.isupper()}
+    assert named == congestion_point | others
 
 
 def test_a_frame_takes_units_and_gives_them_back() -> None:
@@ -93,7 +105,7 @@ def test_a_unit_is_drawn_and_after_so_many_searches_the_next_occupied_one_is_tak
     drawn = {state: draws(state) for state in range(1, 2000)}
     state = next(s for s, d in drawn.items() if len(d) > 2 and d[-1] * UNITS >> 32 == 1)
     bench.world.queues[0].lfsr = state
-    bench.tell("point", answer=RANDOM, searches=searches)
+    bench.tell("point", answer=NOTIFY_RANDOM_UNIT, searches=searches)
     bench.arrives(NOW, length=64, sequence=33)
     assert told_about(bench) == sequence
     assert int(bench.world.queues[0].lfsr) == drawn[state][searches - 1]
@@ -105,7 +117,7 @@ def test_of_the_largest_share_the_first_frame_is_found() -> None:
     for number, source, length in ((11, 1, 300), (22, SOURCE, 200), (33, SOURCE, 200)):
         index = bench.arrives(NOW, length=length, sequence=number)
         w.frames[index].source = source
-    bench.tell("point", answer=LARGEST)
+    bench.tell("point", answer=NOTIFY_LARGEST)
     bench.arrives(NOW, length=64, sequence=44)
     assert told_about(bench) == 33, "the one with which its source had the most"
 

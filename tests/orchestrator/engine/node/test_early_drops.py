@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.assembly import Assembly, assemble, record
-from orchestrator.engine.node.buffer import DROP
+from orchestrator.engine.kernel_answers import DROP
 from orchestrator.engine.records import record as fields
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Plan

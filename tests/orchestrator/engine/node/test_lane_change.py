@@ -10,7 +10,7 @@ import pytest
 from orchestrator.algorithm import Algorithm, congestion_point, pause
 from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.capability import IN_ENGINE, Capability
-from orchestrator.engine.node.buffer import LANE
+from orchestrator.engine.kernel_answers import LANE
 from orchestrator.engine.records import record as fields
 from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.plan import Plan

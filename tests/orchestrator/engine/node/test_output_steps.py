@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.engine.frames.frame_layout import VLAN
 from orchestrator.engine.frames.telemetry_header import ROOM, STAMPED
-from orchestrator.engine.node.buffer import DROP, HEAD, LANE, TRIM
+from orchestrator.engine.kernel_answers import DROP, LANE, NOTIFY_HEAD, TRIM
 from orchestrator.engine.node.egress_enqueue import enqueue_outlined, leave_lane
 from orchestrator.engine.records import CE, CNM, DATA, DROPS, ECT0, HOST, NONE
 from tests.orchestrator.engine.node.bench import POOL, SOURCE, Bench, values
@@ -76,7 +76,7 @@ def test_a_mark_of_a_notification_point_is_counted(had: int, sets: int, marked: 
 
 def test_an_empty_queue_has_no_head_to_notify() -> None:
     """Whatever was there last."""
-    bench = busy(HEAD)
+    bench = busy(NOTIFY_HEAD)
     w = bench.world
     w.queues[0].head = bench.frame(source=1, sequence=4, length=64)
     bench.arrives(NOW, sequence=11)

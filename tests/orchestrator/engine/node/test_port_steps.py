@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from orchestrator.engine.node.buffer import DROP
+from orchestrator.engine.kernel_answers import DROP
 from orchestrator.engine.records import CNM, NEVER, NONE, PAUSE
 from tests.orchestrator.engine.node.bench import LANES, NS_OF_OCTET, POOL, RATE, Bench, values
 

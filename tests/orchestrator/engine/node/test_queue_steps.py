@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.engine.frames import type_table
-from orchestrator.engine.node.buffer import ARRIVING, DROP, HEAD, LARGEST, RANDOM, TRIM
+from orchestrator.engine.kernel_answers import (
+    DROP,
+    NOTIFY_ARRIVING,
+    NOTIFY_HEAD,
+    NOTIFY_LARGEST,
+    NOTIFY_RANDOM_UNIT,
+    TRIM,
+)
 from orchestrator.engine.records import CE, CNM, DROPS, ECT0, NEVER, NONE, PAUSE, TRIMMED
 from tests.orchestrator.engine.node.bench import NS_OF_OCTET, POOL, SOURCE, Bench, values
 
@@ -118,7 +125,12 @@ def message(bench: Bench) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("answer", "first", "second"),
-    [(ARRIVING, 11, 22), (HEAD, 11, 11), (RANDOM, 11, 22), (LARGEST, 11, 22)],
+    [
+        (NOTIFY_ARRIVING, 11, 22),
+        (NOTIFY_HEAD, 11, 11),
+        (NOTIFY_RANDOM_UNIT, 11, 22),
+        (NOTIFY_LARGEST, 11, 22),
+    ],
 )
 def test_the_source_of_the_chosen_frame_is_told(answer: int, first: int, second: int) -> None:
     """Of units none is kept here: nobody lies in one, and it is the frame at hand."""
@@ -128,7 +140,7 @@ def test_the_source_of_the_chosen_frame_is_told(answer: int, first: int, second:
         bench.tell("point", answer=answer)
         bench.arrives(NOW, sequence=11 if fewer else 22, length=704)
         told = message(bench)
-        assert told.pop("mark") == (1500 if answer == HEAD and not fewer else 704)
+        assert told.pop("mark") == (1500 if answer == NOTIFY_HEAD and not fewer else 704)
         assert told == {
             "kind": CNM,
             "sequence": sequence,
@@ -140,7 +152,7 @@ def test_the_source_of_the_chosen_frame_is_told(answer: int, first: int, second:
         assert values(queue, "feedback_sent", "feedback_value", "frames") == [1, 40, 2 - fewer]
 
 
-@pytest.mark.parametrize("answer", [ARRIVING, HEAD])
+@pytest.mark.parametrize("answer", [NOTIFY_ARRIVING, NOTIFY_HEAD])
 def test_the_source_of_a_frame_that_leaves_is_told(answer: int) -> None:
     bench = busy(point=0)
     for sequence in (11, 22):
@@ -161,7 +173,7 @@ def test_a_point_may_drop_what_comes() -> None:
 
 
 def test_a_watchdog_that_drops_all_leaves_nothing_to_see() -> None:
-    bench = busy(point=ARRIVING)
+    bench = busy(point=NOTIFY_ARRIVING)
     bench.world.queues[0].stance = DROPS
     bench.arrives(NOW)
     names = ("frames_in", "frames", "frames_dropped_early", "feedback_sent")

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.algorithm import Algorithm, congestion_point, pause
 from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.engine.frames.frame_layout import TRIMMED_HEADER
-from orchestrator.engine.node.buffer import TRIM
+from orchestrator.engine.kernel_answers import TRIM
 from orchestrator.engine.records import record as fields
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Plan
