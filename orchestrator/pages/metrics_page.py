@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from orchestrator.assembly.sampled_quantities import ENTITIES
 from orchestrator.pages.commands_page import OWN_ROOTS
 from orchestrator.pages.markdown import code, plain, table
-from orchestrator.plan.metric_meanings import MEANINGS
-from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.metric_registry import DEFINITIONS, ENTITIES
 from orchestrator.plan.observables import STATISTICS
 from orchestrator.registry import Registry
 
@@ -102,9 +100,8 @@ def page() -> str:
     for kind, (title, what) in KINDS.items():
         parts.append(f"## {title}\n\n{what}\n")
         rows = [
-            (code(name), unit.symbol, meaning.basis, plain(meaning.text))
-            for name, unit in METRICS[kind].items()
-            for meaning in (MEANINGS[kind][name],)
+            (code(one.name), one.unit.symbol, one.basis, plain(one.meaning))
+            for one in DEFINITIONS[kind].values()
         ]
         parts.append(table(("metric", "unit", "basis", "meaning"), rows))
         samples = [
