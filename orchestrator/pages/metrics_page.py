@@ -34,7 +34,8 @@ counted since the run began. The file's metadata says which series is which (key
 What an algorithm shows of its state is sampled where it is ([below](#algorithms)), and its metrics
 are called after its plugin: `codel.sojourn_s.mean`. They can be expected and drawn like any other.
 
-A plugin may add metrics of its own ([`tailback_metrics`](../hooks.md#tailback_metrics)).
+A plugin may declare metrics of its own, which are expected and drawn like these
+([`tailback_metric_types`](../hooks.md#tailback_metric_types)).
 """
 
 KINDS = {
