@@ -144,7 +144,7 @@ def counter(
         quantity,
         record_field or quantity,
         "1",
-        COUNTER,
+        "counter",
         meaning,
         when=when,
         removed=removed,

@@ -293,7 +293,8 @@ def test_a_command_of_tailback_is_not_replaced_by_a_plugin(
     assert len(named) == 1
     text = f"its command {word!r} is left out, because "
     assert any(text in one and "plugin board" in one for one in registry.problems)
-    assert "A board of another." not in CliRunner().invoke(assemble(registry, [word]), [word, "--help"]).stdout
+    shown = CliRunner().invoke(assemble(registry, [word]), [word, "--help"]).stdout
+    assert "A board of another." not in shown
     called = capsys.readouterr().err
     assert (text in called) == (word not in COMMANDS or word == "plugins")
 
