@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from orchestrator.errors import TailbackError
@@ -150,8 +150,4 @@ def _number(value: Any) -> int | float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"{value!r} is no finite number, nor None")
-    return int(value) if float(value).is_integer() and _is_whole(value) else float(value)
-
-
-def _is_whole(value: Any) -> bool:
-    return not isinstance(value, float) and hasattr(value, "__index__")
+    return int(value) if isinstance(value, Integral) else float(value)

@@ -96,11 +96,11 @@ def _compare(
     both = [key for key in ours if key in theirs]
     bad: dict[int, ComparedValue] = {}
     rows = [theirs[key] for key in both], [ours[key] for key in both]
-    said = {split_column(name)[0] for name in packed.column_names if OF in name}
+    stated = {split_column(name)[0] for name in packed.column_names if OF in name}
     names = [
         name
         for name in here.column_names
-        if OF not in name or not is_added_here(split_column(name)[0], said)
+        if OF not in name or not is_added_here(split_column(name)[0], stated)
     ]
     for name in dict.fromkeys((*packed.column_names, *names)):
         for at in _differing(packed, here, name, rows, tolerance):
