@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from orchestrator.registry import GROUP, Registry
 from orchestrator.run.execute_run import run
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import line_of_three
+from traces.report import write_report
+from traces.run_reader import load
 
 ONE = Metric(
     "mine.one", RATIO, GAUGE, "always 1", entities=("port", "flow"), compute=lambda *_: 1.0
@@ -190,3 +193,21 @@ def test_its_label_is_on_axes(registry: Callable[..., Registry]) -> None:
     assert axis_label("m.x") == "share of x"
     assert axis_label("mine.one") == "mine.one"
     assert axis_label("frames_moved") == CORE["frames.moved"].sampled.label  # type: ignore[union-attr]
+
+
+def test_a_report_that_is_drawn_again_has_the_panels_of_plugins(
+    registry: Callable[..., Registry], tmp_path: Path
+) -> None:
+    def add(folder: Path) -> None:
+        page = folder / "report.html"
+        page.write_text(page.read_text("utf-8") + "<p>a panel</p>", "utf-8")
+
+    registry(panel={"tailback_report": add})
+    done = run(Plan(**line_of_three()), out=tmp_path)
+    assert done.folder is not None
+    inside, outside = done.folder / "report.html", tmp_path / "page.html"
+    assert inside.read_text("utf-8").count("<p>a panel</p>") == 1
+    for page in (inside, outside):
+        write_report(load(done.folder), page)
+        assert page.read_text("utf-8").count("<p>a panel</p>") == 1
+    assert inside.read_text("utf-8").count("<p>a panel</p>") == 1
