@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
     from orchestrator.engine.frames.frame_type import FrameType
     from orchestrator.plan import Plan, ResolvedPlan
+    from orchestrator.plan.metric import Metric
     from orchestrator.progress import Report
     from orchestrator.recording import Column, FrameSeen, Recording
     from orchestrator.rtl_module import RtlHunted, RtlOptions
@@ -62,11 +63,18 @@ def tailback_hunt_rtl(  # type: ignore[empty-body]
 
 
 @hookspec
+def tailback_metric_types() -> Iterable[Metric]:  # type: ignore[empty-body]
+    """Metrics that the plugin computes; plans can expect and draw them, reports show them."""
+
+
+@hookspec
 def tailback_metrics(  # type: ignore[empty-body]
     recording: Recording, phases: Mapping[str, tuple[int, int]]
 ) -> tuple[dict[str, dict[str, dict[str, Any]]], dict[str, str]]:
     """Metrics of a run, phase -> entity -> metric -> number, and their units; called per run.
 
+    They are in the result alone; `tailback_metric_types` has those that plans can expect.
+    The name of a metric of tailback's own or of another plugin is refused.
     `phases` maps names to [from, to) in ps; "run" is the whole run and always there.
     """
 

@@ -7,7 +7,7 @@ A plugin that cannot be loaded, or that contributes something unusable, becomes 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -24,6 +24,7 @@ from orchestrator.plan.input_problems import near
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
     from orchestrator.engine.frames.frame_type import FrameType
+    from orchestrator.plan.metric import Metric
     from orchestrator.target import Target
 
 GROUP = "tailback"
@@ -59,6 +60,7 @@ class Registry:
         changed = refuse_foreign_packages()
         registry = cls(entry_points(group=GROUP))
         registry.problems += changed
+        _ = registry.metrics  # before any plan is read
         return registry
 
     @property
@@ -75,7 +77,7 @@ class Registry:
             try:
                 type_registry.register_type(kind)
             except ValueError as error:
-                self._blame(plugin, str(error))
+                self.blame(plugin, str(error))
         return type_registry.registered_types()
 
     @functools.cached_property
@@ -86,14 +88,14 @@ class Registry:
         for plugin, algorithm in self._call_all("tailback_algorithms", _is_algorithm):
             key = (algorithm.kind, algorithm.name)
             if unknown := [kind for kind in algorithm.sends if kind not in kinds]:
-                self._blame(
+                self.blame(
                     plugin,
                     f"its {algorithm.kind} {algorithm.name!r} is left out, because no plugin "
                     f"describes the frames of kind {unknown[0]} that it sends; "
                     "tailback_frame_types does",
                 )
             elif key in found:
-                self._blame(
+                self.blame(
                     plugin,
                     f"its {algorithm.kind} {algorithm.name!r} is left out, because "
                     f"{found[key].origin} has one of that name",
@@ -106,6 +108,26 @@ class Registry:
     def targets(self) -> list[Target]:
         """All targets."""
         return [target for _, target in self._call_all("tailback_targets", _is_target)]
+
+    @functools.cached_property
+    def metrics(self) -> dict[str, tuple[str, Metric]]:
+        """Metrics that plugins declare: name -> (plugin, metric); plans accept them."""
+        from orchestrator.plan.metric_registry import register_metric
+
+        found: dict[str, tuple[str, Metric]] = {}
+        for plugin, metric in self._call_all("tailback_metric_types", _is_metric):
+            if metric.name in found:
+                owner = self._origins[found[metric.name][0]]
+                self.blame(plugin, f"its metric {metric.name!r} is left out, because {owner} has "
+                           "one of that name")  # fmt: skip
+                continue
+            try:
+                register_metric(metric)
+            except ValueError as error:
+                self.blame(plugin, f"tailback_metric_types: {error}")
+            else:
+                found[metric.name] = plugin, metric
+        return found
 
     def plans(self) -> dict[str, Path]:
         """Shipped plans by name."""
@@ -122,8 +144,9 @@ class Registry:
         before = {(one.kind, one.name) for one in self.algorithms}
         self._origins[name] = origin
         self.manager.register(module, name=name)
-        for cached in ("algorithms", "frame_types"):
+        for cached in ("algorithms", "frame_types", "metrics"):
             self.__dict__.pop(cached, None)
+        _ = self.metrics
         known = {(one.kind, one.name) for one in self.algorithms}
         more = [one for one in globals_ if (one.kind, one.name) not in known]
         self.algorithms = sorted(
@@ -154,10 +177,23 @@ class Registry:
         One that fails is a problem and does not take the others down; an error of the disk or one
         that is meant for the user is not the plugin's, and goes on.
         """
-        return self._call(hook, arguments, lambda name, error: False)
+        return [answer for _, answer in self.call_by_plugin(hook, **arguments)]
+
+    def call_others(self, hook: str, **arguments: Any) -> list[Any]:
+        """As `call`, of the plugins that are not tailback's own."""
+        answers = self._call(hook, arguments, lambda name, error: False, self._ours)
+        return [answer for _, answer in answers]
 
     def insist(self, hook: str, **arguments: Any) -> list[Any]:
-        """As `call`, for what a run is not complete without.
+        """As `call`, for what a run is not complete without; see `insist_by_plugin`."""
+        return [answer for _, answer in self.insist_by_plugin(hook, **arguments)]
+
+    def call_by_plugin(self, hook: str, **arguments: Any) -> list[tuple[str, Any]]:
+        """As `call`: the name of each plugin that answers, and its answer."""
+        return self._call(hook, arguments, lambda name, error: False)
+
+    def insist_by_plugin(self, hook: str, **arguments: Any) -> list[tuple[str, Any]]:
+        """The name of each plugin that answers, and its answer.
 
         An error of tailback's own plugin then is the run's, and goes on: a run that lacks its
         samples or its metrics must not be kept and called `met`. Raises RunFailed without memory.
@@ -166,28 +202,39 @@ class Registry:
         def ours(name: str, error: Exception) -> bool:
             if name in self._ours and isinstance(error, MemoryError):
                 raise RunFailed(
-                    f"{hook}: not enough memory ({_sentence(error)}); nothing of the run was kept; "
-                    "free some, or shorten the run or its captures"
+                    f"{hook}: not enough memory ({sentence_of(error)}); nothing of the run was "
+                    "kept; free some, or shorten the run or its captures"
                 ) from error
             return name in self._ours
 
         return self._call(hook, arguments, ours)
 
+    def is_own(self, plugin: str) -> bool:
+        """True for a plugin of tailback itself."""
+        return plugin in self._ours
+
     def _call(
-        self, hook: str, arguments: dict[str, Any], goes_on: Callable[[str, Exception], bool]
-    ) -> list[Any]:
-        answers = []
+        self,
+        hook: str,
+        arguments: dict[str, Any],
+        goes_on: Callable[[str, Exception], bool],
+        but: Container[str] = (),
+    ) -> list[tuple[str, Any]]:
+        answers: list[tuple[str, Any]] = []
         plugins = dict(self.manager.list_name_plugin())
         for name, plugin in plugins.items():
+            if name in but:
+                continue
             others = [other for other in plugins.values() if other is not plugin]
             try:
-                answers += self.manager.subset_hook_caller(hook, others)(**arguments)
+                found = self.manager.subset_hook_caller(hook, others)(**arguments)
+                answers += [(name, answer) for answer in found]
             except (OSError, TailbackError):
                 raise
             except Exception as error:
                 if goes_on(name, error):
                     raise
-                self._blame(name, f"{hook}: {_sentence(error)}")
+                self.blame(name, f"{hook}: {sentence_of(error)}")
         return answers
 
     def _load(self, point: EntryPoint) -> None:
@@ -200,11 +247,11 @@ class Registry:
             module = point.load()
             self.manager.register(module, name=name)
         except (Exception, SystemExit) as error:
-            self._blame(name, _sentence(error))
+            self.blame(name, sentence_of(error))
             return
         for attribute in vars(module):
             if attribute.startswith("tailback_") and not hasattr(hookspecs, attribute):
-                self._blame(name, f"there is no hook {attribute}; {near(attribute, HOOKS)}")
+                self.blame(name, f"there is no hook {attribute}; {near(attribute, HOOKS)}")
 
     def _distribution(self, point: EntryPoint) -> tuple[str, ...]:
         """Name and version of what a plugin was installed with, whose description is read once."""
@@ -228,22 +275,25 @@ class Registry:
             try:
                 mine = list(answer())
             except Exception as error:
-                self._blame(name, f"{hook}: {_sentence(error)}")
+                self.blame(name, f"{hook}: {sentence_of(error)}")
                 continue
             for thing in mine:
                 if lack := check(thing):
-                    self._blame(name, f"{hook}: {lack}")
+                    self.blame(name, f"{hook}: {lack}")
                 else:
                     answers.append((name, thing))
         return answers
 
-    def _blame(self, plugin: str, text: str) -> None:
-        problem = f"plugin {plugin} of {self._origins[plugin]} is not usable: {text}"
+    def blame(self, plugin: str, text: str) -> None:
+        """Add a sentence about a plugin to `problems`, once."""
+        origin = f" of {self._origins[plugin]}" if plugin in self._origins else ""
+        problem = f"plugin {plugin}{origin} is not usable: {text}"
         if problem not in self.problems:
             self.problems.append(problem)
 
 
-def _sentence(error: BaseException) -> str:
+def sentence_of(error: BaseException) -> str:
+    """Type and first line of an error."""
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
@@ -257,6 +307,12 @@ def _is_algorithm(thing: Any) -> str | None:
     from orchestrator.algorithm import Algorithm
 
     return None if isinstance(thing, Algorithm) else f"{thing!r} is not an Algorithm"
+
+
+def _is_metric(thing: Any) -> str | None:
+    from orchestrator.plan.metric import Metric
+
+    return None if isinstance(thing, Metric) else f"{thing!r} is not a Metric"
 
 
 def _is_target(thing: Any) -> str | None:

@@ -35,8 +35,9 @@ def tailback_metrics(
 ) -> tuple[dict[str, dict[str, dict[str, Any]]], dict[str, str]]:
     """The metrics of the design's contract."""
     from traces.metrics import compute
+    from traces.metrics.sample_table import RUN_PHASE
 
-    return compute(recording, phases)
+    return compute(recording, {name: span for name, span in phases.items() if name != RUN_PHASE})
 
 
 @hookimpl

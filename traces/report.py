@@ -6,13 +6,17 @@ First the figures that the plan defines: those of the paper. Then those of the q
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from orchestrator.engine.frames.frame_layout import MAC_CONTROL_TYPE
+from orchestrator.plan.metric_registry import PLUGIN_METRICS
 from orchestrator.recording import PortCapture
+from orchestrator.registry import Registry
 from orchestrator.run.frozen_expectations import frozen_notes as frozen_sentences
 from traces import figures, html_page, report_files
 from traces.fidelity_text import sentences
@@ -64,6 +68,7 @@ MARKS = {
     "degraded": "⚠",
 }
 """A sign next to every judgement: neither colour nor sign is used alone."""
+PAGE = "report.html"
 MOST_ROWS = 2000
 """Of one table of metrics; a page of more would not open. result.json has them all."""
 
@@ -85,6 +90,7 @@ def report(run: Run, place: str = "") -> str:
         _verdict(run),
         _fidelity(run),
         _pauses(run),
+        *_plugin_metrics(run),
         *_metrics(run),
         _events(run),
         report_files.section(run, place),
@@ -106,6 +112,30 @@ def write_report(run: Run, target: Path) -> None:
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+    if run.folder is not None:
+        _add_panels(run.folder, target)
+
+
+def _add_panels(folder: Path, target: Path) -> None:
+    """Have the plugins that are not tailback's own add to the page (`tailback_report`).
+
+    A page outside the run's folder is added to in a folder of links to the run's files: the hook
+    knows the page by its name.
+    """
+    registry = Registry.load()
+    if target.absolute() == folder.absolute() / PAGE:
+        registry.call_others("tailback_report", folder=folder)
+        return
+    with tempfile.TemporaryDirectory(prefix="tailback-") as temporary:
+        beside = Path(temporary)
+        for path in folder.iterdir():
+            if path.name != PAGE:
+                (beside / path.name).symlink_to(path.absolute())
+        shutil.copyfile(target, beside / PAGE)
+        before = (beside / PAGE).read_bytes()
+        registry.call_others("tailback_report", folder=beside)
+        if (beside / PAGE).read_bytes() != before:
+            shutil.copyfile(beside / PAGE, target)
 
 
 def judgement(word: str) -> str:
@@ -234,6 +264,33 @@ def _pauses(run: Run) -> str:
         return ""
     columns = ("sender", "frames captured", "held, by capture", "held, by counter", "")
     return "<h2>Pauses, by two measurements</h2>" + html_page.table(columns, rows)
+
+
+def _plugin_metrics(run: Run) -> list[str]:
+    """A panel for each metric that a plugin declares and that the run has."""
+    parts = []
+    for metric in PLUGIN_METRICS.values():
+        rows: list[list[html_page.Cell]] = [
+            [phase, entity, html_page.Number(found[metric.name], metric.unit.symbol)]
+            for phase, entities in run.result.metrics.items()
+            for entity, found in entities.items()
+            if metric.name in found
+        ]
+        if not rows:
+            continue
+        name = metric.label or metric.name
+        parts.append(
+            f'<section class="metric"><h2>{escape(name[:1].upper() + name[1:])}</h2>'
+            f"<p><code>{escape(metric.name)}</code> ({escape(metric.unit.symbol)}): "
+            f"{escape(metric.meaning)}.</p>"
+        )
+        if drawn := figures.metric_bars(run, metric.name):
+            parts.append(f'<div class="plot">{figures.inline(drawn, name)}</div>')
+        parts.append(html_page.table(("phase", "of", name), rows[:MOST_ROWS]))
+        if len(rows) > MOST_ROWS:
+            parts.append(f"<p>… and {len(rows) - MOST_ROWS} more, in result.json.</p>")
+        parts.append("</section>")
+    return parts
 
 
 def _metrics(run: Run) -> list[str]:

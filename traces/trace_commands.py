@@ -16,7 +16,8 @@ import typer
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.units import parse_duration, parse_rate
-from orchestrator.terminal import format_output
+from orchestrator.registry import Registry
+from orchestrator.terminal import exit_codes, format_output
 from orchestrator.terminal.run_arguments import RUN_HELP, RunArgumentCommand
 from orchestrator.terminal.run_lookup import BASE, captures_of, find_run
 
@@ -99,7 +100,11 @@ def report(
 
     folder = find_run(run)
     target = folder / "report.html" if out is None else out
+    known = list(Registry.load().problems)
     write_report(load(folder), target)
+    for problem in Registry.load().problems:
+        if problem not in known:
+            exit_codes.say(problem)
     print(target)
 
 

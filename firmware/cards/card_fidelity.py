@@ -8,13 +8,14 @@ import numpy as np
 
 from firmware.cards.card_fleet import Fleet
 from firmware.target.plan_check import UNCOUNTED
-from orchestrator.assembly.sampled_quantities import FLOW_RECEIVED, LINK
 from orchestrator.plan import ResolvedPlan, Sink
+from orchestrator.plan.endpoint_metrics import RECEIVED as AT_DESTINATION
+from orchestrator.plan.metric_registry import ENTITIES, samples_of
 from orchestrator.recording import Recording
 from orchestrator.run.run_fidelity import DEGRADED, INVALID, LATE_P99, ORDER, RATE, STALL, VALID
 
-RECEIVED = {quantity for quantity, *_ in FLOW_RECEIVED}
-SENT_BY_LINK = {quantity for quantity, *_ in LINK}
+RECEIVED = {one.quantity for one in samples_of("flow", AT_DESTINATION)}
+SENT_BY_LINK = {one.quantity for one in ENTITIES["link"]}
 NOT_MEASURED = (
     "frames at sinks, their latencies, and losses on links: cards count what they send and queue"
 )

@@ -24,6 +24,8 @@ from orchestrator.engine.records import (
     PORT,
     QUEUE,
 )
+from orchestrator.plan.metric import COUNTER
+from orchestrator.plan.metric_registry import ENTITIES
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,8 @@ QUEUES = {
     **_all("crossbar pausing deaf calm", FLAG),
     "stance": Range((0, 2), "OBEYS, IGNORES or DROPS"),
     **_all("bytes bytes_max reserved", QUEUED),
-    **_all("frames units timed_octets frames_in frames_out frames_dropped", COUNT),
-    **_all("feedback_sent pause_sent frames_marked emptied frames_dropped_early", COUNT),
-    **_all("frames_trimmed storms storms_over frames_moved", COUNT),
+    **_all("frames units timed_octets", COUNT),
+    **{one.record_field: COUNT for one in ENTITIES["port"] if one.kind == COUNTER},
     **_all("bytes_out bytes_came", OCTETS),
     "capacity": ROOM,
     **_all("service_rate pause_rate line_rate", RATE),

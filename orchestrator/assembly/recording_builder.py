@@ -23,6 +23,7 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import Port, ResolvedPlan
 from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.external_nodes import facing
+from orchestrator.plan.metric_registry import REMOVED
 from orchestrator.recording import Event, MessageTable, PortCapture, Recording
 
 
@@ -70,7 +71,7 @@ def _refuse_unannounced(assembly: Assembly) -> None:
     They are in no sample, so nothing that was counted would add up.
     """
     queues = assembly.world.queues
-    taken = [queues[name] for name in ("frames_dropped_early", "frames_trimmed", "frames_moved")]
+    taken = [queues[one.record_field] for one in REMOVED]
     rows = np.flatnonzero(np.logical_or.reduce(taken)).tolist()
     names = list(assembly.indices.queues) if rows else []
     plan, of = assembly.resolved.plan, assembly.indices.port_of
@@ -79,23 +80,11 @@ def _refuse_unannounced(assembly: Assembly) -> None:
     rows = [row for row in rows if names[row] not in devices]
     counted = {(p.column.entity, p.field) for p in assembly.probes} if rows else set()
     for name, queue in ((names[row], queues[row]) for row in rows):
-        dropped, trimmed = int(queue.frames_dropped_early), int(queue.frames_trimmed)
-        moved = int(queue.frames_moved)
-        if dropped and (name, "frames_dropped_early") not in counted:
-            raise RunFailed(
-                f"{name}: its congestion point dropped {dropped} frames, and its algorithm does "
-                "not say at which events (`drops`) it may"
-            )
-        if trimmed and (name, "frames_trimmed") not in counted:
-            raise RunFailed(
-                f"{name}: its congestion point trimmed {trimmed} frames, and its algorithm does "
-                "not say (`trims`) that it may"
-            )
-        if moved and (name, "frames_moved") not in counted:
-            raise RunFailed(
-                f"{name}: its congestion point sent {moved} frames on in another lane, and its "
-                "algorithm does not say (`changes_lane`) that it may"
-            )
+        for one in REMOVED:
+            number = int(queue[one.record_field])
+            if number and (name, one.record_field) not in counted:
+                sentence = one.removed.format(number)
+                raise RunFailed(f"{name}: its congestion point {sentence}")
 
 
 def merged_shares(target: str, shares: Sequence[Share]) -> Share:

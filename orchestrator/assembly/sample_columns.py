@@ -8,34 +8,23 @@ import numpy as np
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.row_index import Indices
-from orchestrator.assembly.sampled_quantities import (
-    CONTROLLED,
-    CREDITS,
-    DROPPED_EARLY,
-    FLOW_RECEIVED,
-    FLOW_SENT,
-    INPUT,
-    LANE,
-    LIMITER,
-    LIMITER_FEEDBACK,
-    LINK,
-    MARKED,
-    MOVED,
-    NIC,
-    NOTIFIER,
-    QUEUE,
-    REASSEMBLY,
-    RESENT,
-    STORMS,
-    TRIMMED,
-    Sampled,
-)
 from orchestrator.assembly.world_builder import STATE_OF
 from orchestrator.errors import BadInput
 from orchestrator.plan import ResolvedPlan, Switch
+from orchestrator.plan.endpoint_metrics import (
+    ACKNOWLEDGED,
+    CREDITS,
+    FEEDBACK,
+    NOTIFIES,
+    RECEIVED,
+    RESENT,
+    SOURCE,
+)
 from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.input_problems import Clash
-from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS
+from orchestrator.plan.metric import MARKS, WATCHDOG, Sampled
+from orchestrator.plan.metric_registry import ENTITIES, conditions_of, samples_of
+from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS, Use
 from orchestrator.recording import ACTIVE, RTT, Column
 
 # Sample rows: one for each instant.
@@ -118,7 +107,7 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
     ) -> None:
         for sampled in quantities:
             column = Column(node, entity, sampled.quantity, sampled.unit, sampled.kind)
-            found.append(Probe(column, owner or node, array, index, sampled.field))
+            found.append(Probe(column, owner or node, array, index, sampled.record_field))
 
     def observe(kind: str, holder: str, node: str, entity: str, instance: str) -> None:
         """Probes of the observables of an algorithm's state, which has the instance's name."""
@@ -144,17 +133,10 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         watched = resolved.use("watchdog", holder) is not None
         for name in names:
             row = indices.queues[name]
-            add(INPUT if at_input else QUEUE, at_switch, name, "queues", row)
-            if point is not None and (not at_input or point.params.marks()):
-                add(MARKED, at_switch, name, "queues", row)
-            if watched or (point is not None and point.algorithm.drops):
-                add(DROPPED_EARLY, at_switch, name, "queues", row)
-            if point is not None and point.algorithm.trims:
-                add(TRIMMED, at_switch, name, "queues", row)
-            if point is not None and point.algorithm.changes_lane:
-                add(MOVED, at_switch, name, "queues", row)
-            if watched:
-                add(STORMS, at_switch, name, "queues", row)
+            place = "input" if at_input else "port"
+            for when in ("", *conditions_of(place)):
+                if _is_sampled(when, point, watched=watched, at_input=at_input):
+                    add(samples_of(place, when), at_switch, name, "queues", row)
             for kind in OUTPUT_PLUGINS:
                 observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
@@ -162,46 +144,58 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         if not is_ours(plan, way.sender.node):
             continue
         row = indices.port_rows[way.sender.entity]
-        add(LINK, way.sender.node, entity, "ports", row)
+        add(ENTITIES["link"], way.sender.node, entity, "ports", row)
         for number, lane in enumerate(indices.lanes if several else ()):
             lane_row = row * len(indices.lanes) + number
-            add(LANE, way.sender.node, entity + lane.suffix, "lanes", lane_row)
+            add(ENTITIES["lane"], way.sender.node, entity + lane.suffix, "lanes", lane_row)
         observe("delay_line", way.link, way.sender.node, entity, entity)
     for nic, limiters in plan.limiters().items():
         point = resolved.use("reaction_point", nic)
         for limiter in limiters:
-            add(LIMITER, nic, limiter, "limiters", indices.limiters[limiter])
+            row = indices.limiters[limiter]
+            add(samples_of("limiter"), nic, limiter, "limiters", row)
             observe("reaction_point", nic, nic, limiter, limiter)
-            add(LIMITER_FEEDBACK, nic, limiter, "limiters", indices.limiters[limiter])
+            add(samples_of("limiter", FEEDBACK), nic, limiter, "limiters", row)
             if point is not None and point.algorithm.hears_acknowledgements:
-                add(CONTROLLED, nic, limiter, "limiters", indices.limiters[limiter])
-        add(NIC, nic, nic, "nodes", indices.nodes[nic])
+                add(samples_of("limiter", ACKNOWLEDGED), nic, limiter, "limiters", row)
+        add(samples_of("nic"), nic, nic, "nodes", indices.nodes[nic])
     for holder, row in indices.nodes.items():
         if resolved.use("notification_point", holder):
-            add(NOTIFIER, holder, holder, "nodes", row)
+            add(samples_of("nic", NOTIFIES), holder, holder, "nodes", row)
             observe("notification_point", holder, holder, holder, f"{holder}/notification_point")
         if resolved.use("receiver", holder):
-            add(CREDITS, holder, holder, "nodes", row)
+            add(samples_of("nic", CREDITS), holder, holder, "nodes", row)
             observe("receiver", holder, holder, holder, f"{holder}/receiver")
     for flow in plan.flows():
         row = indices.flows[flow.entity]
-        add(FLOW_SENT, flow.node, flow.entity, "flows", row)
+        add(samples_of("flow", SOURCE), flow.node, flow.entity, "flows", row)
         observe("traffic", flow.entry, flow.node, flow.entity, flow.entity)
         observe("transport", flow.entry, flow.node, flow.entity, f"{flow.entity}/transport")
         carrier = resolved.use("transport", flow.entry)
         if carrier is not None and carrier.algorithm.leaves_control:
-            add(RESENT, flow.node, flow.entity, "flows", row)
+            add(samples_of("flow", RESENT), flow.node, flow.entity, "flows", row)
         if not flow.members:
-            add(FLOW_RECEIVED, flow.node, flow.entity, "flows", row, flow.destination)
+            to = flow.destination
+            add(samples_of("flow", RECEIVED), flow.node, flow.entity, "flows", row, to)
         for member in flow.members:
             copy = indices.flows[flow.at(member)]
-            add(FLOW_RECEIVED, flow.node, flow.at(member), "flows", copy, member)
+            add(samples_of("flow", RECEIVED), flow.node, flow.at(member), "flows", copy, member)
     for name, placed in plan.nodes.items():
         restores = isinstance(placed, Switch) and placed.reassembly is not None
         if restores and is_ours(plan, name):
-            add(REASSEMBLY, name, name, "nodes", indices.nodes[name])
+            add(ENTITIES["switch"], name, name, "nodes", indices.nodes[name])
     _refuse_repeated(plan.source, found)
     return found
+
+
+def _is_sampled(when: str, point: Use | None, *, watched: bool, at_input: bool) -> bool:
+    """True if a queue with this congestion point has samples of this condition."""
+    if when == MARKS:
+        return point is not None and (not at_input or point.params.marks())
+    if when in ("", WATCHDOG):
+        return watched or not when
+    drops = when == "drops" and watched  # a watchdog drops as well
+    return drops or (point is not None and bool(getattr(point.algorithm, when)))
 
 
 def _refuse_repeated(source: str, found: list[Probe]) -> None:

@@ -135,8 +135,9 @@ def assemble(registry: Registry, arguments: Sequence[str] | None = None) -> type
         register_command(app, word)
         return app
     of_plugins = typer.Typer()
+    owners = dict.fromkeys(COMMANDS, "tailback itself")
     for name, plugin in registry.manager.list_name_plugin():
-        _contribute(of_plugins, registry, name, plugin)
+        _contribute(of_plugins, registry, name, plugin, owners, word)
     if not _has(of_plugins, word):
         register_commands(app)
     app.registered_commands += of_plugins.registered_commands
@@ -146,11 +147,16 @@ def assemble(registry: Registry, arguments: Sequence[str] | None = None) -> type
 
 def _has(app: typer.Typer, word: str) -> bool:
     """Return whether a command or a command group of this name was added."""
-    commands = {one.name or _by_function(one.callback) for one in app.registered_commands}
-    groups = {
-        _given_name(one.name) or _given_name(_of(one).info.name) for one in app.registered_groups
-    }
-    return word in commands | groups
+    added = (*map(_command_name, app.registered_commands), *map(_group_name, app.registered_groups))
+    return word in added
+
+
+def _command_name(command: Any) -> str:
+    return command.name or _by_function(command.callback)
+
+
+def _group_name(group: Any) -> Any:
+    return _given_name(group.name) or _given_name(_of(group).info.name)
 
 
 def _by_function(callback: Any) -> str:
@@ -166,13 +172,47 @@ def _given_name(name: Any) -> Any:
     return getattr(name, "value", name)
 
 
-def _contribute(app: typer.Typer, registry: Registry, name: str, plugin: Any) -> None:
-    """Let one plugin add its commands; one that fails must not take the command line down."""
+def _contribute(
+    app: typer.Typer,
+    registry: Registry,
+    name: str,
+    plugin: Any,
+    owners: dict[str, str],
+    word: str,
+) -> None:
+    """Let one plugin add its commands; one that fails must not take the command line down.
+
+    A command whose name is taken (`owners`: name -> who has it) is left out and named; at once
+    where it is the command that was called (`word`).
+    """
+    mine = typer.Typer()
     try:
-        getattr(plugin, "tailback_commands", lambda app: None)(app=app)
+        getattr(plugin, "tailback_commands", lambda app: None)(app=mine)
     except Exception as error:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
-        registry.problems.append(f"plugin {name} is not usable: tailback_commands: {what}")
+        registry.blame(name, f"tailback_commands: {what}")
+    taken = dict(owners)
+    for command in mine.registered_commands:
+        if _is_free(registry, name, _command_name(command), taken, word):
+            app.registered_commands.append(command)
+            owners.setdefault(_command_name(command), f"plugin {name}")
+    for group in mine.registered_groups:
+        if _is_free(registry, name, _group_name(group), taken, word):
+            app.registered_groups.append(group)
+            owners.setdefault(_group_name(group), f"plugin {name}")
+
+
+def _is_free(
+    registry: Registry, plugin: str, command: str, taken: dict[str, str], word: str
+) -> bool:
+    """False, and the plugin is named, for a command that exists already."""
+    if command not in taken:
+        return True
+    text = f"its command {command!r} is left out, because {taken[command]} has one of that name"
+    registry.blame(plugin, text)
+    if command == word:
+        exit_codes.say(f"plugin {plugin}: {text}")
+    return False
 
 
 def command_line(arguments: list[str]) -> int:

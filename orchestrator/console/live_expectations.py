@@ -11,6 +11,7 @@ from orchestrator.engine.node.latency_histogram import latency_edges
 from orchestrator.live.feed_messages import Judgement, Row
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
+from orchestrator.run.plugin_metrics import measure_metrics
 from orchestrator.run.verdict import check
 
 
@@ -33,10 +34,9 @@ def judge_so_far(data: RunData) -> Judgement | None:
     metrics: dict[str, dict[str, dict[str, float | None]]] = {}
     if over:
         recording = _recording(data)
-        for found, _ in Registry.load().call("tailback_metrics", recording=recording, phases=over):
-            for phase, entities in found.items():
-                for entity, values in entities.items():
-                    metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
+        metrics = measure_metrics(
+            Registry.load(), data.resolved.plan, recording, over, live=True
+        ).values
         metrics.pop("run", None)
     rows = []
     for row in check(data.plan, metrics, bare=False):

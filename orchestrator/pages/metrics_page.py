@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from orchestrator.assembly.sampled_quantities import ENTITIES
 from orchestrator.pages.commands_page import OWN_ROOTS
 from orchestrator.pages.markdown import code, plain, table
-from orchestrator.plan.metric_meanings import MEANINGS
-from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.metric_registry import DEFINITIONS, ENTITIES
 from orchestrator.plan.observables import STATISTICS
 from orchestrator.registry import Registry
 
@@ -36,7 +34,8 @@ counted since the run began. The file's metadata says which series is which (key
 What an algorithm shows of its state is sampled where it is ([below](#algorithms)), and its metrics
 are called after its plugin: `codel.sojourn_s.mean`. They can be expected and drawn like any other.
 
-A plugin may add metrics of its own ([`tailback_metrics`](../hooks.md#tailback_metrics)).
+A plugin may declare metrics of its own, which are expected and drawn like these
+([`tailback_metric_types`](../hooks.md#tailback_metric_types)).
 """
 
 KINDS = {
@@ -102,9 +101,8 @@ def page() -> str:
     for kind, (title, what) in KINDS.items():
         parts.append(f"## {title}\n\n{what}\n")
         rows = [
-            (code(name), unit.symbol, meaning.basis, plain(meaning.text))
-            for name, unit in METRICS[kind].items()
-            for meaning in (MEANINGS[kind][name],)
+            (code(one.name), one.unit.symbol, one.basis, plain(one.meaning))
+            for one in DEFINITIONS[kind].values()
         ]
         parts.append(table(("metric", "unit", "basis", "meaning"), rows))
         samples = [

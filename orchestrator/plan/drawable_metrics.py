@@ -7,13 +7,15 @@ from orchestrator.plan.metric_registry import (
     BITS_PER_SECOND,
     BYTES,
     COUNT,
+    CURVES,
+    DISTRIBUTIONS,
     HERTZ,
-    METRICS,
     NUMBER,
     OF_A_PLUGIN,
     RATIO,
     SECONDS,
     Unit,
+    metrics_by_kind,
 )
 from orchestrator.plan.metric_registry import bound as read_bound
 from orchestrator.plan.observables import unit_of as unit_of_brought
@@ -21,86 +23,6 @@ from orchestrator.plan.units import UnitError, parse_ratio
 
 OF = " of "
 """Between an entity and the plan in whose run it is."""
-CURVES: dict[str, dict[str, Unit]] = {
-    "port": {
-        "queue_bytes": BYTES,
-        "utilization": RATIO,
-        "throughput_bps": BITS_PER_SECOND,
-        "service_rate": BITS_PER_SECOND,
-        "frames_dropped": COUNT,
-        "frames_dropped_early": COUNT,
-        "frames_trimmed": COUNT,
-        "frames_moved": COUNT,
-        "storms": COUNT,
-        "storms_over": COUNT,
-        "frames_marked": COUNT,
-        "feedback_sent": COUNT,
-        "pause_sent": COUNT,
-    },
-    "input": {
-        "queue_bytes": BYTES,
-        "throughput_bps": BITS_PER_SECOND,
-        "frames_dropped": COUNT,
-        "frames_dropped_early": COUNT,
-        "frames_marked": COUNT,
-        "feedback_sent": COUNT,
-        "pause_sent": COUNT,
-    },
-    "link": {
-        "throughput_bps": BITS_PER_SECOND,
-        "utilization": RATIO,
-        "frames_dropped": COUNT,
-        "paused": RATIO,
-    },
-    "lane": {"paused": RATIO},
-    "limiter": {
-        "rate_bps": BITS_PER_SECOND,
-        "target_bps": BITS_PER_SECOND,
-        "feedback_received": COUNT,
-    },
-    "flow": {"sent_bps": BITS_PER_SECOND, "throughput_bps": BITS_PER_SECOND},
-    "multicast": {"sent_bps": BITS_PER_SECOND},
-    "copy": {"throughput_bps": BITS_PER_SECOND},
-    "entry": {"sent_bps": BITS_PER_SECOND, "throughput_bps": BITS_PER_SECOND},
-}
-"""Kind of entity -> what can be drawn of it over time, and the unit of that.
-
-Rates, utilisation and `paused` (the share of time held) are of windows; the others of every sample.
-A limiter has a rate while it is active. Counts are since the run began.
-"""
-DISTRIBUTIONS: dict[str, dict[str, Unit]] = {
-    **CURVES,
-    "entry": {**CURVES["entry"], "latency_s": SECONDS},
-    "messages": {"fct_s": SECONDS, "slowdown": RATIO},
-}
-"""The same for a cdf: of frames `latency_s`, of messages `fct_s` and `slowdown`."""
-
-WORDS = {
-    "queue_bytes": "queue",
-    "utilization": "utilisation",
-    "throughput_bps": "throughput",
-    "sent_bps": "rate sent",
-    "service_rate": "service rate",
-    "rate_bps": "rate limit",
-    "target_bps": "target rate",
-    "paused": "time held by PAUSE",
-    "frames_dropped": "frames dropped",
-    "frames_dropped_early": "frames dropped early",
-    "frames_trimmed": "frames trimmed",
-    "frames_moved": "frames sent on in another lane",
-    "storms": "storms found",
-    "storms_over": "storms that are over",
-    "frames_marked": "frames marked",
-    "feedback_sent": "messages sent",
-    "feedback_received": "messages received",
-    "pause_sent": "PAUSE frames sent",
-    "latency_s": "latency",
-    "latency_s.mean": "mean latency",
-    "frames.drop_ratio": "frames dropped",
-    "fct_s": "completion time",
-}
-"""Names on axes; other quantities are named as in results."""
-
 SCALES: dict[str, dict[str, float]] = {
     BYTES.symbol: {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9},
     BITS_PER_SECOND.symbol: {"b/s": 1.0, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12},
@@ -117,7 +39,7 @@ def drawn_of(figure: Figure) -> dict[str, dict[str, Unit]]:
     """Kind of entity -> what this kind of figure can draw of it."""
     if figure.kind == "cdf":
         return DISTRIBUTIONS
-    return CURVES if figure.x == "time" else METRICS
+    return CURVES if figure.x == "time" else metrics_by_kind()
 
 
 def unit_of(figure: Figure) -> Unit:

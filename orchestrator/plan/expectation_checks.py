@@ -8,7 +8,7 @@ from orchestrator.errors import Problem
 from orchestrator.plan import observables, observers
 from orchestrator.plan.external_nodes import not_seen
 from orchestrator.plan.input_problems import Clash, near, unknown
-from orchestrator.plan.metric_registry import METRICS, RATIO, Unit, bound, unknown_metric_text
+from orchestrator.plan.metric_registry import RATIO, Unit, bound, definition_of, unknown_metric_text
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.timeline_tables import Expect
 from orchestrator.plan.units import UnitError
@@ -80,5 +80,5 @@ def unit_of(metric: str, relative_to: str | None = None) -> Unit:
     """The unit of a metric, the same for every kind of entity; none for a ratio of two."""
     if relative_to is not None:
         return RATIO
-    core = (metrics[metric] for metrics in METRICS.values() if metric in metrics)
-    return next(core, None) or observables.unit_of(metric)
+    declared = definition_of(metric)
+    return observables.unit_of(metric) if declared is None else declared.unit

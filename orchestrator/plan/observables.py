@@ -15,12 +15,12 @@ from orchestrator.plan.metric_registry import (
     BITS_PER_SECOND,
     BYTES,
     COUNT,
-    METRICS,
     NUMBER,
     OF_A_PLUGIN,
     RATIO,
     SECONDS,
     Unit,
+    definition_of,
 )
 
 STATISTICS = ("mean", "sd", "min", "max", "p99")
@@ -110,7 +110,6 @@ def is_of(metric: str, kinds: Iterable[str]) -> bool:
 
 
 def plugin_of(metric: str) -> str:
-    """The plugin that a metric is called after; nothing for one of the core."""
+    """The algorithm that a metric is called after; empty for a declared metric."""
     match = OF_A_PLUGIN.fullmatch(metric)
-    core = any(metric in metrics for metrics in METRICS.values())
-    return match["plugin"] if match and not core else ""
+    return match["plugin"] if match and definition_of(metric) is None else ""

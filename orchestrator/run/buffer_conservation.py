@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.plan.metric_registry import REMOVED
 from orchestrator.recording import Recording
 from orchestrator.run.world_invariants import FRAMES
 
 COUNTS = ("frames_in", "frames_out", "frames_dropped", "queue_frames")
-AWAY = ("frames_dropped_early", "frames_trimmed", "frames_moved")
-"""Quantities sampled where a congestion point may drop, trim, or change lanes."""
+AWAY = tuple(one.quantity for one in REMOVED)
+"""Quantities sampled where a congestion point may remove frames: drop, trim, or change lanes."""
 
 
 def unbalanced_buffers(recording: Recording) -> list[str]:

@@ -18,6 +18,7 @@ from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
 from orchestrator.run.counted import counted_notes
 from orchestrator.run.error_bars import errorbars
+from orchestrator.run.plugin_metrics import measure_metrics
 from orchestrator.run.program_fidelity import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
 
@@ -139,13 +140,8 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
     """
     plan = resolved.plan
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
-    metrics: dict[str, Any] = {}
-    units: dict[str, str] = {}
-    for found, of in registry.insist("tailback_metrics", recording=recording, phases=phases):
-        for phase, entities in found.items():
-            for entity, values in entities.items():
-                metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
-        units |= of
+    measured = measure_metrics(registry, plan, recording, phases)
+    metrics, units = measured.values, measured.units
     waits = network(resolved)
     deadlocks = pause_deadlocks.find_deadlocks(resolved, recording, waits)
     recording.events += pause_deadlocks.deadlock_events(deadlocks)
@@ -173,6 +169,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
         "fidelity": fidelity,
         "deadlocks": [one.as_table() for one in deadlocks],
         "notes": [
+            *measured.problems,
             *(one.text for one in deadlocks),
             *(one.text for one in ([] if deadlocks else wait_cycles(waits))),
             *(str(room) for room in buffer_headrooms(resolved) if not room.lossless),

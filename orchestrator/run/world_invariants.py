@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orchestrator.engine.records import NONE
+from orchestrator.plan.metric_registry import REMOVED
 from orchestrator.plan.pfc_headroom import lossless_buffers
 
 if TYPE_CHECKING:
     from orchestrator.engine.node.world_arrays import World
     from orchestrator.plan import ResolvedPlan
-    from orchestrator.recording import Recording
+from orchestrator.recording import Recording
 
 ROUNDED = 1e-12
 """Upper bound of the relative error of a product of two floats."""
@@ -56,13 +57,9 @@ FRAMES = Invariant(
         "frames_out",
         "frames",
         "frames_dropped",
-        "frames_dropped_early",
-        "frames_trimmed",
-        "frames_moved",
+        *(one.record_field for one in REMOVED),
     ),
-    lambda came, left, there, dropped, early, trimmed, moved: (
-        came == left + there + dropped + (early + trimmed + moved)
-    ),
+    lambda came, left, there, dropped, *removed: came == sum(removed, left + there + dropped),
 )
 LEAST_OCTETS = Invariant(
     "octets of a buffer, at least",
@@ -294,7 +291,7 @@ FIELD_OF = {
     "frames_received": "frames_received",
     "bytes_received": "bytes_received",
 }
-"""Sampled quantity -> the field that it is (`orchestrator.assembly.sampled_quantities`)."""
+"""Sampled quantity -> the field that it is (`orchestrator.plan.metric_registry`)."""
 FIELDS = frozenset(FIELD_OF.values()) - {"frames_dropped"}
 """Fields of the invariants of samples; of drops only the last sample is checked."""
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from orchestrator.assembly.sampled_quantities import ENTITIES
 from orchestrator.plan import Plan, observers
-from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.metric_registry import ENTITIES, METRICS
 from orchestrator.plan.observables import PLUGIN, Observed, plugin_of
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run

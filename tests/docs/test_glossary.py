@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.assembly.sampled_quantities import ENTITIES
 from orchestrator.engine.histogram import new_histogram
-from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.metric_registry import ENTITIES, METRICS
 from orchestrator.plan.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.datapath_stalls import CAUSES, LongIteration, StallLog

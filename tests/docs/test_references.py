@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 import typer
 
-from orchestrator.assembly.sampled_quantities import ENTITIES
 from orchestrator.cli.main import assemble
 from orchestrator.pages import PAGES, __main__, generated
 from orchestrator.pages.plan_page import sections
-from orchestrator.plan.metric_meanings import MEANINGS
-from orchestrator.plan.metric_registry import METRICS
+from orchestrator.plan.metric_registry import ENTITIES, METRICS
 from orchestrator.plan.model_introspection import field_texts
 from orchestrator.plan.observables import plugin_of
 from orchestrator.registry import Registry
@@ -126,12 +124,6 @@ def test_every_algorithm_and_parameter_is_there() -> None:
             part = re.split(r"^##", shown.partition(f"\n### `{algorithm.name}`\n")[2], flags=re.M)
             assert part[0].strip(), algorithm.name
     assert shown.count("\n### ") > 30
-
-
-def test_metrics_and_meanings_are_of_the_same_names() -> None:
-    assert {kind: set(names) for kind, names in METRICS.items()} == {
-        kind: set(names) for kind, names in MEANINGS.items()
-    }
 
 
 @functools.cache

@@ -31,6 +31,7 @@ from traces.capsule.value_comparison import (
     VERDICT,
     ComparedValue,
     ComparisonCount,
+    is_added_here,
 )
 from traces.capsule.zip_archive import Archive
 from traces.compare import agreement_criterion
@@ -50,7 +51,12 @@ def compare_spreads(
     packed: Sequence[Seed], here: Sequence[Seed], units: Mapping[str, str]
 ) -> ComparisonCount:
     """Comparison of every number that either side has."""
-    names = list(dict.fromkeys(name for seed in (*packed, *here) for name in seed))
+    said = {split_column(name)[0] for seed in packed for name in seed}
+    names = [
+        name
+        for name in dict.fromkeys(name for seed in (*packed, *here) for name in seed)
+        if not is_added_here(split_column(name)[0], said)
+    ]
     count = ComparisonCount()
     for figure in _figures(names, packed, here, units):
         count.add(figure)

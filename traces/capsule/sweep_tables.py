@@ -10,10 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orchestrator.batch.metric_columns import OF, split_column
 from orchestrator.batch.parquet_dataset import PARAMETER_POINTS, POINTS
 from orchestrator.errors import BadInput
 from traces.capsule.tolerance import Tolerance
-from traces.capsule.value_comparison import PARAMETER_POINT, POINT, ComparedValue, ComparisonCount
+from traces.capsule.value_comparison import (
+    PARAMETER_POINT,
+    POINT,
+    ComparedValue,
+    ComparisonCount,
+    is_added_here,
+)
 
 KEYS = {POINT: ("place", "seed"), PARAMETER_POINT: ("place",)}
 MOST_COLUMNS = 100_000
@@ -89,7 +96,13 @@ def _compare(
     both = [key for key in ours if key in theirs]
     bad: dict[int, ComparedValue] = {}
     rows = [theirs[key] for key in both], [ours[key] for key in both]
-    for name in dict.fromkeys((*packed.column_names, *here.column_names)):
+    stated = {split_column(name)[0] for name in packed.column_names if OF in name}
+    names = [
+        name
+        for name in here.column_names
+        if OF not in name or not is_added_here(split_column(name)[0], stated)
+    ]
+    for name in dict.fromkeys((*packed.column_names, *names)):
         for at in _differing(packed, here, name, rows, tolerance):
             pair = _value(packed, name, rows[0][at]), _value(here, name, rows[1][at])
             text = f"{name}, {_called(keys, both[at])}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from orchestrator.plan.metric_registry import CORE
+from orchestrator.plan.observables import plugin_of
+from orchestrator.registry import Registry
 from traces.capsule.tolerance import EXACT, Tolerance, decides
 
 VERDICT, EXPECTATION, METRIC, POINT, PARAMETER_POINT = (
@@ -121,6 +124,18 @@ def _expectation_text(row: dict[str, Any] | None) -> str:
     return f"{word} ({row['value']}; {band})"
 
 
+def is_added_here(metric: str, packed: Container[str]) -> bool:
+    """True for a metric of a plugin that is installed here and was not where the capsule was made.
+
+    It is no difference: nothing in the capsule states a value of it. A metric of tailback's own, or
+    of the state of an algorithm, is never one.
+    """
+    if metric in packed or metric in CORE:
+        return False
+    of_algorithm = plugin_of(metric)
+    return not any(one.name == of_algorithm for one in Registry.load().algorithms)
+
+
 def _metrics(
     packed: dict[str, Any], here: dict[str, Any], tolerance: Tolerance
 ) -> Iterator[ComparedValue]:
@@ -131,6 +146,8 @@ def _metrics(
             known, found = entities.get(entity, {}), ours.get(phase, {}).get(entity, {})
             judge = phase in theirs and decides(theirs, phase, entity)
             for name in (*known, *sorted(set(found) - set(known))):
+                if name not in known and is_added_here(name, packed["units"]):
+                    continue
                 pair = known.get(name), found.get(name)
                 holds = tolerance.metric(name, *pair, judge)
                 if (name in known) != (name in found) and tolerance.kind == EXACT:

@@ -4,7 +4,7 @@ import traces.figures.lean_matplotlib  # noqa: F401  # before anything else impo
 from traces.figures.completion_figure import completion_figure
 from traces.figures.figure_style import inline, pdf, png, svg
 from traces.figures.paper_table import caption, rows_of
-from traces.figures.plan_figures import Drawn, draw, draw_plots, planned, queue_panels
+from traces.figures.plan_figures import Drawn, draw, draw_plots, metric_bars, planned, queue_panels
 from traces.figures.queue_figure import bottlenecks, paper_figure
 from traces.figures.run_overlay import overlay_figure
 from traces.figures.state_figure import columns_with_values, state_figure
@@ -18,6 +18,7 @@ __all__ = [
     "draw",
     "draw_plots",
     "inline",
+    "metric_bars",
     "overlay_figure",
     "paper_figure",
     "pdf",

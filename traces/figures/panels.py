@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
-from orchestrator.plan.drawable_metrics import OF, SCALES, WORDS, scale_of, unit_of, value_of
+from orchestrator.plan.drawable_metrics import OF, SCALES, scale_of, unit_of, value_of
 from orchestrator.plan.figure_tables import Figure, Published
-from orchestrator.plan.metric_registry import SECONDS
+from orchestrator.plan.metric_registry import SECONDS, axis_label
 from orchestrator.plan.units import DURATION
 from traces.figures import curves
 from traces.figures.companion_runs import CompanionRuns
@@ -103,7 +103,7 @@ def _measured(figure: Figure, run: Run | None, name: str, phase: str) -> float:
 
 def description(figure: Figure) -> str:
     """Description of the panel's values."""
-    return figure.y_label or WORDS.get(figure.y, figure.y)
+    return figure.y_label or axis_label(figure.y)
 
 
 def line_style(index: int) -> dict[str, Any]:

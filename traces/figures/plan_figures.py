@@ -17,6 +17,7 @@ from traces.figures.figure_style import styled
 from traces.figures.flows_through_port import flows_through
 from traces.figures.panels import Panel
 from traces.figures.queue_figure import names
+from traces.metrics.sample_table import RUN_PHASE
 from traces.run_reader import Run
 
 WIDTH = 7.0
@@ -121,6 +122,25 @@ def queue_panels(run: Run, port: str) -> Drawn:
         asked.append(Figure(y="throughput_bps", of=flows, labels=labels))
     shown = [panels.of(figure, run, "", companions) for figure in asked]
     return Drawn(f"queue of {port}", "", shown)
+
+
+def metric_bars(run: Run, metric: str) -> Canvas | None:
+    """Bars of a metric by phase, of the entities with the largest values; None without a value."""
+    phases = [phase for phase in run.phases if phase in run.result.metrics] or [RUN_PHASE]
+    largest: dict[str, float] = {}
+    for phase in phases:
+        for entity, metrics in run.result.metrics.get(phase, {}).items():
+            value = metrics.get(metric)
+            if value is not None:
+                largest[entity] = max(abs(float(value)), largest.get(entity, 0.0))
+    if not largest:
+        return None
+    of = sorted(largest, key=lambda entity: (-largest[entity], entity))[:MOST_CURVES]
+    if phases == [RUN_PHASE]:
+        figure = Figure(kind="bars", x="of", y=metric, of=of)
+    else:
+        figure = Figure(kind="bars", x="phase", y=metric, of=of, phases=phases)
+    return _laid_out([panels.of(figure, run, "", CompanionRuns(run))], WIDTH)
 
 
 def draw(drawn: Drawn, width: float | None = None) -> Canvas:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from orchestrator.plan.endpoint_metrics import RECEIVED, RESENT, SOURCE
+from orchestrator.plan.metric_registry import counted_by
 from traces.metrics.sample_statistics import jain, moments, percentile, spread
 from traces.metrics.sample_table import PS, Window
 from traces.metrics.transients import is_still, no_swing, recovery_s, settling_s, swings
@@ -33,6 +35,10 @@ def longest_pause_s(window: Window, entity: str) -> float:
 
 Number = int | float | None
 Metrics = dict[str, Number]
+COUNTED_OF = {kind: counted_by(kind) for kind in ("port", "link", "limiter", "nic", "switch")}
+"""Kind of entity -> metric -> the sampled counter whose increase it is."""
+OF_SOURCE = counted_by("flow", SOURCE, RESENT)
+OF_FLOW = counted_by("flow", SOURCE, RECEIVED)
 
 
 def ratio(part: float, whole: float) -> float | None:
@@ -83,23 +89,7 @@ def switch_port(window: Window, entity: str) -> Metrics:
         if window.table.has(entity, "frames_dropped_early"):
             lost += window.count(entity, "frames_dropped_early")
         found["frames.drop_ratio"] = ratio(lost, came)
-    return found | counters(
-        window,
-        entity,
-        {
-            "frames.received": "frames_in",
-            "frames.sent": "frames_out",
-            "frames.dropped": "frames_dropped",
-            "frames.dropped_early": "frames_dropped_early",
-            "frames.trimmed": "frames_trimmed",
-            "frames.moved": "frames_moved",
-            "storms.found": "storms",
-            "storms.over": "storms_over",
-            "frames.marked": "frames_marked",
-            "feedback.sent": "feedback_sent",
-            "pause.count": "pause_sent",
-        },
-    )
+    return found | counters(window, entity, COUNTED_OF["port"])
 
 
 def queue_max(window: Window, entity: str, queue: np.ndarray) -> int | None:
@@ -119,9 +109,7 @@ def link_direction(window: Window, entity: str) -> Metrics:
     if window.table.has(entity, "rate"):
         sent = window.count(entity, "bytes_out") * 8
         found["utilization"] = ratio(sent, window.bits(entity, "rate"))
-    return found | counters(
-        window, entity, {"frames.sent": "frames_out", "frames.dropped": "frames_dropped"}
-    )
+    return found | counters(window, entity, COUNTED_OF["link"])
 
 
 def lane(window: Window, entity: str) -> Metrics:
@@ -151,7 +139,7 @@ def limiter(window: Window, entity: str) -> Metrics:
         "active.share": share,
         "settling_s": settling_s(window, entity) if window.table.has(entity, "active") else None,
         **controlled,
-    } | counters(window, entity, {"feedback.received": "feedback_received"})
+    } | counters(window, entity, COUNTED_OF["limiter"])
 
 
 def acknowledged(window: Window, entity: str) -> Metrics:
@@ -172,49 +160,18 @@ def flow(window: Window, entity: str) -> Metrics:
     What is under way makes sent - received meaningless but over the whole run.
     """
     found: Metrics = {"throughput_bps": throughput(window, entity, "bytes_received")}
-    found |= counters(
-        window,
-        entity,
-        {
-            "frames.sent": "frames_sent",
-            "frames.received": "frames_received",
-            "frames.refused": "frames_refused",
-            "frames.reordered": "frames_reordered",
-        },
-    )
-    return found
+    return found | counters(window, entity, OF_FLOW)
 
 
 def nic(window: Window, entity: str) -> Metrics:
-    """Feedback that found no limiter (unassigned) or was of no use (ignored)."""
-    return counters(
-        window,
-        entity,
-        {"feedback.ignored": "feedback_ignored", "feedback.unassigned": "feedback_unassigned"},
-    )
-
-
-def notifier(window: Window, entity: str) -> Metrics:
-    """Metrics of the notification point of a sink or a NIC."""
-    return counters(
-        window,
-        entity,
-        {
-            "feedback.sent": "feedback_sent",
-            "echoes.sent": "echoes_sent",
-            "credits.sent": "credits_sent",
-        },
-    )
+    """Feedback that found no limiter (unassigned) or was of no use (ignored), and the metrics of
+    the notification point of a sink or a NIC."""
+    return counters(window, entity, COUNTED_OF["nic"])
 
 
 def source(window: Window, entity: str) -> Metrics:
     """Metrics of the source of a flow."""
-    names = {
-        "frames.sent": "frames_sent",
-        "frames.refused": "frames_refused",
-        "frames.resent": "frames_resent",
-    }
-    found = counters(window, entity, names)
+    found = counters(window, entity, OF_SOURCE)
     if window.table.has(entity, "bytes_sent"):
         found["sent_bps.mean"] = throughput(window, entity, "bytes_sent")
         found["sent_bps.sd"] = moments(rates(window, entity, "bytes_sent"))[1]
@@ -227,11 +184,7 @@ def reassembly(window: Window, entity: str) -> Metrics:
     return {
         "reassembly_bytes.mean": moments(held)[0],
         "reassembly_bytes.max": int(held.max()) if len(held) else None,
-    } | counters(
-        window,
-        entity,
-        {"reassembly.gaps": "reassembly_gaps", "reassembly.late": "reassembly_late"},
-    )
+    } | counters(window, entity, COUNTED_OF["switch"])
 
 
 KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
@@ -244,7 +197,7 @@ KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("reassembly_bytes",), reassembly),
     (("feedback_ignored",), nic),
     (("feedback_unassigned",), nic),
-    (("feedback_sent",), notifier),
+    (("feedback_sent",), nic),
 )
 """An entity is what its sampled quantities say it is."""
 

@@ -7,13 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from orchestrator import __version__
 from orchestrator.cli import main
+from orchestrator.cli.main import COMMANDS, assemble
+from orchestrator.registry import GROUP, Registry
+from tests.orchestrator.plugging import entry_point
 from tests.patience import PATIENCE_S
 
 CHILD = [sys.executable, str(Path(__file__).with_name("child.py"))]
@@ -271,3 +276,44 @@ def test_every_command_of_the_core_is_known_by_its_module():
         main.register_command(alone, word)
         alone.callback()(lambda: None)
         assert word in typer.main.get_command(alone).commands
+
+
+@pytest.mark.parametrize("word", ["compare", "run", "plugins", "keys", "verify"])
+def test_a_command_of_tailback_is_not_replaced_by_a_plugin(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    def contribute(app: typer.Typer) -> None:
+        app.command(name=word, help="A board of another.")(lambda: None)
+        app.command(name="own")(lambda: None)
+
+    point = entry_point(monkeypatch, "board", tailback_commands=contribute)
+    registry = Registry([*entry_points(group=GROUP), point])
+    app = assemble(registry)
+    named = [one for one in app.registered_commands if one.name == "own"]
+    assert len(named) == 1
+    text = f"its command {word!r} is left out, because "
+    assert any(text in one and "plugin board" in one for one in registry.problems)
+    shown = CliRunner().invoke(assemble(registry, [word]), [word, "--help"]).stdout
+    assert "A board of another." not in shown
+    called = capsys.readouterr().err
+    assert (text in called) == (word not in COMMANDS or word == "plugins")
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_of_two_plugins_with_one_command_the_second_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, group: bool
+) -> None:
+    def contribute(app: typer.Typer) -> None:
+        if group:
+            app.add_typer(typer.Typer(), name="board")
+        else:
+            app.command(name="board")(lambda: None)
+
+    points = [entry_point(monkeypatch, name, tailback_commands=contribute) for name in "ab"]
+    registry = Registry(points)
+    app = assemble(registry)
+    assert len([one for one in app.registered_commands if one.name == "board"]) == (not group)
+    assert len(app.registered_groups) >= group
+    (problem,) = [one for one in registry.problems if "'board'" in one]
+    assert problem.startswith("plugin b of ")
+    assert "because plugin a has one of that name" in problem

@@ -161,9 +161,18 @@ class Catalog:
     def plans(self) -> dict[str, Path]:
         return {}
 
+    @property
+    def metrics(self) -> dict[str, Any]:
+        return {}
+
+    def is_own(self, plugin: str) -> bool:
+        return True
+
+    def call_by_plugin(self, hook: str, **arguments: Any) -> list[tuple[str, Any]]:
+        assert hook == "tailback_metrics"
+        return [("made", ({p: FOUND.get(p, {}) for p in arguments["phases"]}, {}))]
+
     def call(self, hook: str, **arguments: Any) -> list[Any]:
-        if hook == "tailback_metrics":
-            return [({p: FOUND.get(p, {}) for p in arguments["phases"]}, {})]
         if hook == "tailback_frames":
             at = arguments["time_ps"]
             return [

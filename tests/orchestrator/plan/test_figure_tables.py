@@ -6,20 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.assembly.sampled_quantities import ENTITIES
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.plan.canonical_form import essence
 from orchestrator.plan.drawable_metrics import (
-    CURVES,
-    DISTRIBUTIONS,
     SCALES,
-    WORDS,
     scale_of,
     unit_of,
     value_of,
 )
-from orchestrator.plan.metric_registry import BITS_PER_SECOND, BYTES, METRICS, RATIO, SECONDS
+from orchestrator.plan.metric_registry import (
+    BITS_PER_SECOND,
+    BYTES,
+    CURVES,
+    DISTRIBUTIONS,
+    ENTITIES,
+    LABELS,
+    METRICS,
+    RATIO,
+    SECONDS,
+)
 from orchestrator.registry import Registry
 
 NET = """
@@ -197,7 +203,7 @@ def test_what_can_be_drawn_is_sampled_or_said_to_be_made_of_samples() -> None:
                 assert sampled[name] == unit.symbol, (kind, name)
     assert set(CURVES) <= set(METRICS)
     drawn = {name for units in (*DISTRIBUTIONS.values(), *METRICS.values()) for name in units}
-    assert set(WORDS) <= drawn
+    assert set(LABELS) <= drawn
     assert {unit.symbol for units in METRICS.values() for unit in units.values()} <= set(SCALES)
 
 

@@ -174,7 +174,7 @@ def test_counts_of_flows_sources_nics_and_receivers() -> None:
         "feedback.unassigned": 8,
     }
     told = counted("feedback_sent", "echoes_sent", "credits_sent")
-    assert entity_metrics.notifier(phase(table_of(**told)), ENTITY) == {
+    assert entity_metrics.nic(phase(table_of(**told)), ENTITY) == {
         "feedback.sent": 4,
         "echoes.sent": 8,
         "credits.sent": 12,

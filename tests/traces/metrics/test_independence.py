@@ -11,21 +11,23 @@ from hypothesis import strategies as st
 
 from orchestrator.assembly import assemble, record
 from orchestrator.plan import Plan
-from orchestrator.plan.metric_meanings import COUNTER, HISTOGRAM, MEANINGS, MESSAGES, RUN
+from orchestrator.plan.metric_registry import COUNTER, DEFINITIONS, HISTOGRAM, MESSAGES, RUN
 from orchestrator.registry import Registry
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import US, Table, run_until
 from traces.metrics.compute_metrics import compute
 
 OVER_TIME = {"sent_bps.sd", "recovery_s"} | {
-    name for name in MEANINGS["entry"] if name.startswith(("fairness.window", "fairness.settling"))
+    name
+    for name in DEFINITIONS["entry"]
+    if name.startswith(("fairness.window", "fairness.settling"))
 }
 """Their definition is one of a curve that is looked at once in a sampling interval."""
 EXACT = {
     name
-    for kind in MEANINGS.values()
-    for name, meaning in kind.items()
-    if meaning.basis in (COUNTER, HISTOGRAM, MESSAGES, RUN)
+    for kind in DEFINITIONS.values()
+    for name, definition in kind.items()
+    if definition.basis in (COUNTER, HISTOGRAM, MESSAGES, RUN)
 } - OVER_TIME
 """Metrics that are no statistics of samples."""
 PHASES = {"early": {"from": 0, "to": 333 * US}, "late": {"from": 333 * US, "to": 871 * US}}

@@ -1,0 +1,93 @@
+"""Metrics and samples of links and their lanes, in each direction."""
+
+from __future__ import annotations
+
+from orchestrator.plan.metric import (
+    BITS_PER_SECOND,
+    COUNTER,
+    RATIO,
+    SECONDS,
+    Curve,
+    Metric,
+    Sampled,
+    counter,
+)
+
+HOLD_LABEL = "time held by PAUSE"
+LONGEST_HOLD = (
+    Sampled(
+        "longest_hold_ps",
+        "longest_hold_ps",
+        "ps",
+        "gauge",
+        "the longest time at once of the same that went on since the last row, from its beginning",
+    ),
+    Metric(
+        "pause.longest_s",
+        SECONDS,
+        COUNTER,
+        "the longest time at once of the same, from its beginning, which may lie before the phase; "
+        "on gateware PAUSEs less than two sampling intervals apart may count as one",
+    ),
+)
+LINK = (
+    Metric(
+        "throughput_bps",
+        BITS_PER_SECOND,
+        COUNTER,
+        "bits of all frames sent this way, control frames included, per second",
+        curve=True,
+        label="throughput",
+    ),
+    Metric(
+        "utilization",
+        RATIO,
+        COUNTER,
+        "these bits over the integral of the link's rate",
+        curve=True,
+        label="utilisation",
+    ),
+    Sampled(
+        "bytes_out",
+        "bytes_out",
+        "B",
+        "counter",
+        "octets of the frames sent, control frames included, without the link's overhead",
+    ),
+    counter("frames.sent", "frames_out", "frames sent this way, control frames included"),
+    counter(
+        "frames.dropped",
+        "frames_dropped",
+        "frames that a cut link, a full delay line or a lossy one lost",
+        record_field="frames_lost",
+        label="frames dropped",
+    ),
+    Sampled(
+        "paused_ps",
+        "paused_ps",
+        "ps",
+        "counter",
+        "time in which its sender was held, in any lane, by PAUSE, PFC or for want of credit",
+    ),
+    Curve("paused", RATIO, HOLD_LABEL),
+    Metric(
+        "pause.time_s",
+        SECONDS,
+        COUNTER,
+        "time in which the sender was held, in any lane, by PAUSE or PFC",
+    ),
+    *LONGEST_HOLD,
+    Sampled("rate", "rate", "bit/s", "gauge", "rate of the link this way"),
+)
+LANE = (
+    Sampled(
+        "paused_ps",
+        "paused_ps",
+        "ps",
+        "counter",
+        "time in which this lane of its sender was held, by PAUSE, PFC or for want of credit",
+    ),
+    Curve("paused", RATIO, HOLD_LABEL),
+    Metric("pause.time_s", SECONDS, COUNTER, "time in which this lane of the sender was held"),
+    *LONGEST_HOLD,
+)
