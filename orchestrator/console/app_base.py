@@ -349,7 +349,7 @@ class ConsoleBase(App[None]):
                 f"{draft.name}: {draft.resolved.plan.title}   (r runs it at {self.site.address})"
             )
             return ControlState(title, draft.resolved, False, (), possible)
-        extra = (
+        extra: tuple[Parameter, ...] = (
             Parameter("target", draft.target, "name", self.targets(), "where nodes live", False),
             Parameter("pace", pace, "s/s", "> 0, or max", "of a simulated run", False),
         )
