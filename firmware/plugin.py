@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import typer
 
     from orchestrator.algorithm import Algorithm
+    from orchestrator.plan.target_options import TargetOptions
     from orchestrator.progress import Report
     from orchestrator.rtl_module import RtlHunted, RtlOptions
     from orchestrator.target import Target
@@ -22,6 +23,14 @@ def tailback_targets() -> Iterable[Target]:
     from firmware.gateware_target import Gateware
 
     return [Gateware()]
+
+
+@hookimpl
+def tailback_target_options() -> Iterable[type[TargetOptions]]:
+    """Contribute the options of `gateware`."""
+    from firmware.gateware_options import GatewareOptions
+
+    return [GatewareOptions]
 
 
 @hookimpl

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from orchestrator.engine.frames.frame_type import FrameType
     from orchestrator.plan import Plan, ResolvedPlan
     from orchestrator.plan.metric import Metric
+    from orchestrator.plan.target_options import TargetOptions
     from orchestrator.progress import Report
     from orchestrator.recording import Column, FrameSeen, Recording
     from orchestrator.rtl_module import RtlHunted, RtlOptions
@@ -43,6 +44,14 @@ def tailback_frame_types() -> Iterable[FrameType]:  # type: ignore[empty-body]
 @hookspec
 def tailback_targets() -> Iterable[Target]:  # type: ignore[empty-body]
     """Places where the nodes of a plan can live."""
+
+
+@hookspec
+def tailback_target_options() -> Iterable[type[TargetOptions]]:  # type: ignore[empty-body]
+    """Options of targets, a pydantic model for each: on the command line, in plans, in Python.
+
+    Called whenever the command line of a run is assembled: import no target here.
+    """
 
 
 @hookspec

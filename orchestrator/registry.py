@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
     from orchestrator.engine.frames.frame_type import FrameType
     from orchestrator.plan.metric import Metric
+    from orchestrator.plan.target_options import TargetOptions
     from orchestrator.target import Target
 
 GROUP = "tailback"
@@ -127,6 +128,18 @@ class Registry:
                 self.blame(plugin, f"tailback_metric_types: {error}")
             else:
                 found[metric.name] = plugin, metric
+        return found
+
+    def target_options(self) -> dict[str, type[TargetOptions]]:
+        """Model of the options of each target that has any, by the target's name."""
+        found: dict[str, type[TargetOptions]] = {}
+        plugins: dict[str, str] = {}
+        for plugin, model in self._call_all("tailback_target_options", _is_options):
+            if model.target in found:
+                text = f"its options of target {model.target!r} are left out, because "
+                self.blame(plugin, f"{text}{plugins[model.target]} has some of that target")
+            else:
+                found[model.target], plugins[model.target] = model, self._origins[plugin]
         return found
 
     def plans(self) -> dict[str, Path]:
@@ -322,6 +335,14 @@ def _is_target(thing: Any) -> str | None:
         return f"{thing!r} is no orchestrator.target.Target"
     lack = [part for part in ("name", "summary") if not hasattr(thing, part)]
     return f"{thing!r} has no {', '.join(lack)}" if lack else None
+
+
+def _is_options(thing: Any) -> str | None:
+    from orchestrator.plan.target_options import TargetOptions
+
+    if not isinstance(thing, type) or not issubclass(thing, TargetOptions):
+        return f"{thing!r} is no subclass of orchestrator.plan.target_options.TargetOptions"
+    return None if thing.target else f"{thing.__name__} does not name its target (target = ...)"
 
 
 def _is_plan(thing: Any) -> str | None:

@@ -13,7 +13,8 @@ from orchestrator.errors import BadInput, Refused
 
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
-    from orchestrator.plan import ResolvedPlan
+    from orchestrator.plan import Plan, ResolvedPlan
+    from orchestrator.plan.target_options import TargetOptions
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
 
@@ -86,12 +87,24 @@ class Target(ABC):
         """Optional features available here; called if `probe` has found nothing lacking."""
         return []
 
+    def prepare(
+        self, plan: Plan, options: TargetOptions, advise: bool = False
+    ) -> tuple[Plan, dict[str, Any]]:
+        """A plan as this target runs it by its options, and what the manifest says of that.
+
+        Options that it carries out so are no longer in the plan (`Plan.without_options`).
+        `advise`: also say on stderr what this machine may not hold. Raises BadInput or Refused.
+        """
+        return plan, {}
+
     @abstractmethod
     def run(self, resolved: ResolvedPlan, progress: Report, session: Any = None) -> Recording:
         """Run a plan. Raises Refused, BadInput or RunFailed.
 
-        There is a session (`orchestrator.live.live_session.Session`) only where the target is LIVE,
-        or takes a pace, cores or a datapath, and a session watches, paces or bounds it.
+        `resolved.options` are the options of this target, of the model that
+        `tailback_target_options` contributes. There is a session
+        (`orchestrator.live.live_session.Session`) only where the target is LIVE, or
+        takes a pace, cores or a datapath, and a session watches, paces or bounds it.
         """
 
     def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:

@@ -202,6 +202,7 @@ def run(
     target: str | None = None,
     seed: int | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
+    options: Mapping[str, object] | None = None,
     out: str | os.PathLike[str] | None = BASE,
     report: bool = False,
     progress: Callable[[Progress], None] | bool = False,
@@ -210,10 +211,11 @@ def run(
 
     `plan`: the name of a shipped one, a TOML file, or a `Plan` made in Python. `target` and `seed`
     stand in for the plan's own. `set`: changes by dotted key, `{"traffic.bulk.frame": "256B"}`, or
-    as on the command line, `["traffic.bulk.frame=256B"]`. `out`: where the run folder is made;
-    None: in a temporary place, which goes with the object. `report`: draw report.html at once.
-    `progress`: True shows it on stderr, a function is handed each news; the first run on a machine
-    compiles the engine, which takes some 13 seconds.
+    as on the command line, `["traffic.bulk.frame=256B"]`. `options`: options of the target by their
+    names in a plan, `{"pace": 0.5}`; they lie over the plan's `[targets.NAME]`. `out`: where the
+    run folder is made; None: in a temporary place, which goes with the object. `report`: draw
+    report.html at once. `progress`: True shows it on stderr, a function is handed each news; the
+    first run on a machine compiles the engine, which takes some 13 seconds.
 
     A run that missed its expectations is returned like any other: look at `verdict`. Raises
     BadInput, Refused (the target cannot do it here) or RunFailed; then nothing is left behind.
@@ -222,9 +224,11 @@ def run(
 
     from orchestrator.plan.plan import Plan
     from orchestrator.progress import silent
+    from orchestrator.registry import Registry
     from orchestrator.run.execute_run import run as execute
     from orchestrator.terminal.plan_loading import load_plan
     from orchestrator.terminal.progress_view import shown
+    from orchestrator.testbed.local_testbed import local_testbed
 
     if isinstance(set, str):
         raise BadInput("set", f"{set!r} is not accepted; a list of KEY=VALUE or a dict is expected")
@@ -233,12 +237,17 @@ def run(
         chosen = plan.with_settings(settings) if settings else plan
     else:
         chosen = load_plan(os.fspath(plan), settings)
+    if target is not None:
+        chosen = chosen.with_settings([f"target={target}"], said="")
+    registry = Registry.load()
+    chosen = chosen.with_options(registry, options or {})
+    bed = local_testbed(chosen.check(registry).options)
     kept = tempfile.TemporaryDirectory(prefix="tailback-") if out is None else None
     base = Path(kept.name if kept is not None else os.fspath(out or BASE))
     tell = nullcontext(progress if callable(progress) else silent)
     with shown() if progress is True else tell as news:
         done = execute(
-            chosen, target=target, seed=seed, out=base, progress=news, report=report, live=False
+            chosen, seed=seed, out=base, progress=news, report=report, live=False, testbed=bed
         )
     assert done.folder is not None
     made = Run(done.folder)

@@ -95,6 +95,7 @@ def sweep(
     jobs: int | None = None,
     scheduler: object = None,
     target: str | None = None,
+    options: Mapping[str, object] | None = None,
     pace: float | None = None,
     testbed: str | os.PathLike[str] | None = None,
     controller: str | None = None,
@@ -107,8 +108,9 @@ def sweep(
 
     `over`: what is varied, `{"links.up.delay": "10us..1ms/5:log", "sources": [2, 8, 32]}` or
     `["sources=2,8,32"]`; without it what `[sweep]` of the plan says. `scheduler`: the address of a
-    Dask scheduler, or a cluster object of Dask. `target`: `software` or `gateware`, with `pace` or
-    `testbed`, the file that names cards; `controller`: the address of one, whose machines run the
+    Dask scheduler, or a cluster object of Dask. `target`: `software` or `gateware`; `options`:
+    those of that target, `{"cores": 2}`, of which `pace` and `testbed`, the file that names cards,
+    have arguments of their own; `controller`: the address of one, whose machines run the
     points (on `gateware` each by one of them), with `keys`, the folder of keys, and
     `controller_key` where it is not the one kept there. All else is as on the command line. Nothing
     is asked, however long it takes. Raises BadInput, Refused or RunFailed; every point that was
@@ -130,7 +132,9 @@ def sweep(
     chosen = plan if isinstance(plan, Plan) else load_plan(os.fspath(plan), [])
     texts = [f"{k}={_range(v)}" for k, v in over.items()] if isinstance(over, Mapping) else over
     texts_of_seeds = None if seeds is None else str(seeds)
-    machines = SweepMachines(target, pace, _path(testbed), controller, _path(keys), controller_key)
+    where = (target, pace, _path(testbed), controller, _path(keys), controller_key)
+    machines = SweepMachines(*where, options or {})
+    chosen = machines.plan(chosen)
     asked = texts, texts_of_seeds, design, points, metrics, draw, edge, narrow
     wishes = SweepOptions(*asked, machines.chosen, machines.how)
     executor, workers = machines.executor(jobs, scheduler)

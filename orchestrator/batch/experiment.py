@@ -38,15 +38,18 @@ class Experiment:
         runs on its machines, and only lacks common to all machines are refused here.
         """
         from orchestrator.capability import Capability
-        from orchestrator.run.execute_run import refuse_missing_capabilities, refuse_unsupported
+        from orchestrator.run.execute_run import (
+            prepare,
+            refuse_missing_capabilities,
+            refuse_unsupported,
+        )
         from orchestrator.run.plan_files import plan_files
 
         registry = Registry.load()
         placed = plan
         if target is not None and target != plan.target:
             placed = plan.with_settings([f"target={target}"], said="")
-        resolved = placed.check(registry)
-        place = registry.target(resolved.plan.target)
+        resolved, place, _ = prepare(registry, placed)
         if how.get("controller") is None:
             refuse_unsupported(place, resolved)
         elif Capability.HELD in place.capabilities:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orchestrator.cli import batch_options as shared
-from orchestrator.cli import plans, profile_advice, run_summary
+from orchestrator.cli import plans, run_summary
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
 from orchestrator.cli.plan_key_completion import complete_key
+from orchestrator.cli.target_option_flags import (
+    GroupedCommand,
+    check_options,
+    flags,
+    with_target_options,
+)
 from orchestrator.errors import BadInput
-from orchestrator.live.datapath_options import DATAPATHS, STAMPS
 from orchestrator.registry import Registry
 from orchestrator.terminal import exit_codes, format_output
 
 if TYPE_CHECKING:
-    from orchestrator.plan import Plan
+    from orchestrator.plan import Plan, ResolvedPlan
     from orchestrator.run.frozen_expectations import Frozen
     from orchestrator.testbed.inventory import Testbed
 
+NOTHING: Mapping[str, Any] = {}
 CODES = {"met": exit_codes.MET, "unjudged": exit_codes.MET, "missed": exit_codes.MISSED}
 
 
@@ -79,101 +86,6 @@ def run(
     live: Annotated[
         bool, typer.Option(help="Let `tailback console` watch and change the run.")
     ] = True,
-    pace: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FACTOR",
-            min=1e-6,
-            max=1e6,
-            help="Seconds of the run per second. Simulated: to watch it. Software, also "
-            "with --controller: below 1 its clock is slow, and there is more time for every frame "
-            "(time dilation).",
-        ),
-    ] = None,
-    cores: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Simulated: run on so many cores, with the same result; by default on one. Such a "
-            "run shows its progress alone. Gateware: so many cores clock its models, with the same "
-            "result; by default one. Software: how many cores its data path spins on at "
-            "most; by default two where there are. 1 leaves one of two to a console.",
-        ),
-    ] = None,
-    datapath: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(DATAPATHS),
-            help="Software: what carries its frames. packet (the default): AF_PACKET sockets, "
-            "without privileges. stamped: the same, with the kernel's time of arrival of every "
-            "frame: what it waits for this machine is left out of the delays that hosts measure. "
-            "xdp: AF_XDP sockets, for root. auto: xdp where it is to be had, "
-            "else packet. `tailback doctor` tells what there is.",
-        ),
-    ] = None,
-    stamps: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(STAMPS),
-            help="Software: timestamp source for received and sent frames, by which delays are "
-            "measured. software: the kernel. hardware: the NICs, or a refusal that names what "
-            "they lack. auto: the NICs where all can, else the kernel, and fidelity says why. "
-            "Default: the user-space clock of the data path.",
-        ),
-    ] = None,
-    launch: Annotated[
-        bool,
-        typer.Option(
-            "--launch",
-            help="Software: NICs send frames at their times (SO_TXTIME, queue etf), or a refusal "
-            "that names what they lack.",
-        ),
-    ] = False,
-    testbed: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --target gateware: run on the cards that this file names ([cards.NAME] with "
-            "device = /dev/mqnicN or a PCIe device below /sys, nodes = names in the plan). With "
-            "--target software: the interfaces that lead to external devices ([external.NAME]).",
-        ),
-    ] = None,
-    external: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DEVICE.PORT=INTERFACE",
-            help="Software: the interface of this machine that leads to a port of an external "
-            "node, such as sw.sink=eth2; may be given again. Instead of --testbed, or on top.",
-        ),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|newest|none",
-            help="Software: what `tailback calibrate` has measured of this machine, to say before "
-            "the run what it does not hold. Default: the newest, where there is one.",
-        ),
-    ] = None,
-    as_profile: Annotated[
-        Path | None,
-        typer.Option(
-            "--as",
-            metavar="PROFILE",
-            help="Simulated: as the machine of this device profile would run it, with its lateness "
-            "and stalls. With --seeds the result has intervals.",
-        ),
-    ] = None,
-    as_pace: Annotated[
-        float | None,
-        typer.Option(
-            "--as-pace",
-            metavar="FACTOR",
-            min=0.001,
-            max=100.0,
-            help="With --as: at this pace of the machine, as --pace is on software.",
-        ),
-    ] = None,
     frozen: Annotated[
         Path | None,
         typer.Option(
@@ -200,6 +112,7 @@ def run(
     ] = None,
     keys: KeysWithController = None,
     controller_key: ControllerKeyWithController = None,
+    options: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Run a plan and judge the run.
 
@@ -229,74 +142,48 @@ def run(
         for option, given in (("--seed", seed), ("--controller", controller)):
             if given is not None:
                 raise BadInput(option, "not together with --seeds; leave one of the two out")
-    if as_pace is not None and as_profile is None:
-        raise BadInput("--as-pace", "it is for --as; name a profile, or leave it out")
-    if as_profile is not None and profile is not None:
-        raise BadInput("--profile", "not together with --as; leave one of the two out")
+    check_options(options)
     if controller is not None:
-        for option, named in (("--profile", profile), ("--as", as_profile)):
-            if named is not None:
-                raise BadInput(option, "it is for runs on this machine alone; leave it out")
         if frozen is not None:
             raise BadInput("--frozen", "not together with --controller; leave one of the two out")
-        if testbed is not None:
-            remedy = "the controller has the testbed; leave one of the two out"
-            raise BadInput("--testbed", f"not together with --controller: {remedy}")
-        if external:
-            remedy = "the controller's inventory says it ([external.NAME], MACHINE:NIC)"
-            raise BadInput("--external", f"not together with --controller: {remedy}; leave it out")
-        if cores is not None:
-            raise BadInput("--cores", "the controller shares out cores; leave it out")
-        if datapath is not None:
-            raise BadInput("--datapath", "agents have packet sockets alone; leave it out")
-        for option, key in (("--stamps", "stamps"), ("--launch", "launch")):
-            if stamps is not None if key == "stamps" else launch:
-                remedy = f"the controller's inventory says it ({key} in [machines.NAME])"
-                raise BadInput(option, f"not together with --controller: {remedy}; leave it out")
         from orchestrator.cli.run_remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
         run_remotely(
             *(plan, target, changed, controller, keys, controller_key, as_json, report, out),
-            pace=pace,
+            options=options,
         )
     from orchestrator.run import background_compile
 
-    alone = seeds is None and (cores or 1) == 1
+    alone = seeds is None and options.get("cores", "1") == "1"
     with background_compile.background_compile(target) if alone else contextlib.nullcontext():
+        from orchestrator.run.execute_run import prepare
         from orchestrator.run.execute_run import run as run_plan
         from orchestrator.run.frozen_expectations import read_frozen
         from orchestrator.terminal.plan_loading import load_plan
 
-        bed = _bed(testbed, external)
         before = None if frozen is None else read_frozen(frozen)
         try:
             loaded = load_plan(plan, changes or [])
+            if target is not None:
+                loaded = loaded.with_settings([f"target={target}"], said="")
+            loaded = loaded.with_options(Registry.load(), options, flags(options))
         finally:  # once the plugins were asked; a plan that lacks one may fail because of them
             _ = Registry.load().targets, Registry.load().plans()  # so that their problems are known
             said = list(Registry.load().problems)
             for problem in said:
                 exit_codes.say(problem)
+        resolved, _, profile_entry = prepare(Registry.load(), loaded, advise=True)
         if before is not None:
-            _report_frozen_changes(before, loaded, target)
-        if as_profile is not None:
-            loaded, profile_entry = profile_advice.emulated_plan(
-                loaded, as_profile, target, as_pace
-            )
-            said_of_profile = {"as": profile_entry}
-        else:
-            said_of_profile = _profile_advice(loaded, target, profile, pace, cores)
+            _report_frozen_changes(before, loaded)
+        bed = _testbed(resolved)
+        loaded = resolved.plan if profile_entry else loaded
         if seeds is not None:
             from orchestrator.cli.run_seeds import run_seeds, show_seeds
 
             over, folder = run_seeds(
-                *(loaded, seeds, target, out, jobs, fresh),
-                profile_entry=said_of_profile,
-                pace=pace,
-                cores=cores,
-                datapath=datapath,
-                stamps=stamps,
-                launch=launch,
+                *(loaded, seeds, out, jobs, fresh),
+                profile_entry=profile_entry,
                 testbed=bed,
                 programs=programs,
                 frozen=before,
@@ -316,21 +203,15 @@ def run(
         with progress_view.shown() as progress:
             done = run_plan(
                 loaded,
-                target=target,
                 seed=seed,
                 out=out,
                 progress=progress,
                 report=report,
                 live=live,
-                pace=pace,
-                cores=cores,
-                datapath=datapath,
-                stamps=stamps,
-                launch=launch,
                 testbed=bed,
                 programs=programs,
                 frozen=before,
-                profile_entry=said_of_profile,
+                profile_entry=profile_entry,
             )
     for problem in Registry.load().problems:
         if problem not in said:
@@ -344,38 +225,20 @@ def run(
     raise typer.Exit(CODES.get(done.result["verdict"], exit_codes.INVALID))
 
 
-def _bed(file: Path | None, cables: list[str] | None) -> Testbed | None:
-    """The testbed of a file, with the cables that the command line names."""
-    if file is None and not cables:
-        return None
-    from orchestrator.testbed.inventory import Testbed
+def _testbed(resolved: ResolvedPlan) -> Testbed | None:
+    """The testbed that the options of the plan's target name."""
+    if not any(getattr(resolved.options, name, None) for name in ("testbed", "external")):
+        return None  # and nothing is imported
+    from orchestrator.testbed.local_testbed import local_testbed
 
-    bed = None if file is None else Testbed.load(file)
-    return (bed or Testbed()).with_cables(cables) if cables else bed
-
-
-def _profile_advice(
-    plan: Plan, target: str | None, asked: str | None, pace: float | None, cores: int | None
-) -> dict[str, Any]:
-    """Profile entry for the manifest. Raises Refused for a plan that the machine cannot carry."""
-    placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
-    if placed.target != "software":
-        if asked is not None:
-            raise BadInput("--profile", f"target {placed.target} reads none; leave it out")
-        return {}
-    before = profile_advice.machine_profile(asked)
-    profile_entry = profile_advice.check_capacity(
-        before, placed.check(Registry.load()), pace, cores
-    )
-    return {"profile": profile_entry}
+    return local_testbed(resolved.options)
 
 
-def _report_frozen_changes(before: Frozen, plan: Plan, target: str | None) -> None:
+def _report_frozen_changes(before: Frozen, plan: Plan) -> None:
     """Say on stderr what has changed since expectations were frozen, before anything is run."""
     from orchestrator.run.frozen_expectations import frozen_notes
 
-    placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
-    held = before.held_against(placed.check(Registry.load()).plan)
+    held = before.held_against(plan.check(Registry.load()).plan)
     if held["changed"] or held["plan_changed"]:
         for text in frozen_notes(held):
             exit_codes.say(text)
@@ -383,4 +246,4 @@ def _report_frozen_changes(before: Frozen, plan: Plan, target: str | None) -> No
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(run)
+    app.command(cls=GroupedCommand)(with_target_options(run))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from orchestrator.cli import run_summary
 from orchestrator.cli.controller import ADDRESS_HELP
 from orchestrator.cli.curve_key_options import ControllerKey, Keys
+from orchestrator.cli.target_option_flags import flags
 from orchestrator.errors import BadInput
 from orchestrator.terminal import exit_codes, format_output, progress_view
 
+NOTHING: Mapping[str, Any] = {}
 RUN = re.compile(r"[0-9a-f]{8,64}")
 
 
@@ -27,7 +30,7 @@ def run_remotely(
     as_json: bool,
     report: bool,
     out: Path,
-    pace: float | None = None,
+    options: Mapping[str, Any] = NOTHING,
 ) -> NoReturn:
     """Hand a plan to a controller, wait, have the run folder here, show what came of it, exit with
     its code."""
@@ -39,16 +42,22 @@ def run_remotely(
     from orchestrator.testbed.controller.controller_messages import REMOTE
     from orchestrator.testbed.curve_keys import default_folder
     from orchestrator.testbed.interruptible_wait import wait_for_run
-    from orchestrator.testbed.sweep_executors import checked_target, refuse_pace
+    from orchestrator.testbed.sweep_executors import (
+        checked_target,
+        pace_at_controller,
+        refuse_at_controller,
+    )
 
+    refuse_at_controller(flags(options))
     target = checked_target(target)
-    refuse_pace(target, pace)
     sources = None if target == REMOTE else digest_of(Registry.load())
     plan = load_plan(name, [*changes, f"target={target}"])
+    plan = plan.with_options(Registry.load(), options, flags(options))
+    pace = pace_at_controller(plan)
     with progress_view.shown() as progress:
         asking = controller_client.run(
             *(address, keys or default_folder(), key, plan, report, out, progress, exit_codes.say),
-            *(stepped(pace or 1.0), target, sources),
+            *(stepped(pace), target, sources),
         )
         outcome = wait_for_run(asking)
     if outcome.error is not None:

@@ -25,7 +25,6 @@ COLUMNS = ("", "metric", "of", "phase", "mean", "sd", "least", "most", "expected
 def run_seeds(
     plan: Plan,
     seeds: str,
-    target: str | None,
     out: Path,
     jobs: int | None,
     fresh: bool,
@@ -38,28 +37,25 @@ def run_seeds(
     `profile_entry` joins the manifest: the machine's profile. With a profile that it is simulated
     as,
     the result has intervals of all metrics. `how` goes to the ordinary run of a target that is not
-    simulated: pace, cores, datapath, stamps, launch, testbed, programs. Raises BadInput, Refused,
-    RunFailed.
+    simulated: testbed, programs. Raises BadInput, Refused, RunFailed.
     """
     chosen = read_seeds(seeds, plan)
-    kept = ("pace", "cores", "datapath", "stamps", "launch", "testbed")
-    said_how = {key: str(how[key]) for key in kept if how.get(key)}
-    placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
-    subject = Experiment.of(placed, None, **said_how)
+    bed = how.get("testbed")
+    subject = Experiment.of(plan, None, testbed=None if bed is None else str(bed))
 
     elsewhere = run_locally(lambda point: plan, **how)
     every = [Point(subject, seed) for seed in chosen]
     found = shared.run_points(every, out, jobs, fresh, elsewhere)
-    result = judge_seeds(placed, found)
+    result = judge_seeds(plan, found)
     said: dict[str, Any] = {}
     if frozen is not None:
-        said = {"frozen": frozen.held_against(placed.check(Registry.load()).plan)}
+        said = {"frozen": frozen.held_against(plan.check(Registry.load()).plan)}
     result |= said
     said |= profile_entry
-    with of_points.batch_folder(placed, chosen, out, "seeds", subject.target, said) as folder:
-        result |= {"units": write_seeds(folder.path, placed, found)}
+    with of_points.batch_folder(plan, chosen, out, "seeds", subject.target, said) as folder:
+        result |= {"units": write_seeds(folder.path, plan, found)}
         if "as" in profile_entry:
-            result["predicted"] = prediction_intervals(placed, found)
+            result["predicted"] = prediction_intervals(plan, found)
         folder.write_json("seeds.json", result)
         folder.write_text("seeds.md", as_markdown(result))
         return result, folder.commit()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +14,11 @@ from orchestrator.cli import batch_options as shared
 from orchestrator.cli import plans as shipped
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
 from orchestrator.cli.run import complete_target
+from orchestrator.cli.target_option_flags import (
+    GroupedCommand,
+    check_options,
+    with_target_options,
+)
 from orchestrator.errors import BadInput
 from orchestrator.terminal import exit_codes
 
@@ -120,19 +126,6 @@ def sweep(
             autocompletion=complete_target,
         ),
     ] = None,
-    pace: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FACTOR",
-            min=1e-6,
-            max=1e6,
-            help="Of points on software, also with --controller: seconds of the run per second.",
-        ),
-    ] = None,
-    testbed: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --target gateware: on the cards that it names."),
-    ] = None,
     controller: Annotated[
         str | None,
         typer.Option(
@@ -157,6 +150,7 @@ def sweep(
         ),
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    options: Mapping[str, Any] = shared.NOTHING,
 ) -> None:
     """Run a plan at many parameter points, each with several seeds.
 
@@ -188,8 +182,15 @@ def sweep(
     from orchestrator.terminal.plan_loading import load_plan
     from orchestrator.testbed.sweep_executors import SweepMachines
 
-    loaded = load_plan(plan, changes or [])
-    machines = SweepMachines(target, pace, testbed, controller, keys, controller_key)
+    check_options(options)
+    machines = SweepMachines(
+        target=target,
+        controller=controller,
+        keys=keys,
+        controller_key=controller_key,
+        options=options,
+    )
+    loaded = machines.plan(load_plan(plan, changes or []))
     asked = over or [], seeds, design, points, metrics or [], draw or [], edge, narrow
     planned = Sweep.of(loaded, SweepOptions(*asked, machines.chosen, machines.how))
     executor, workers = machines.executor(jobs, scheduler)
@@ -237,4 +238,4 @@ class _Confirmation:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(sweep)
+    app.command(cls=GroupedCommand)(with_target_options(sweep))

@@ -23,7 +23,7 @@ from orchestrator.console import (
 from orchestrator.console.containers import Switcher
 from orchestrator.console.garbage_collection import Collector
 from orchestrator.console.live_control import LiveControl
-from orchestrator.console.plan_parameters import Parameter
+from orchestrator.console.plan_parameters import Parameter, target_parameters
 from orchestrator.console.run_data import RunData
 from orchestrator.console.run_launcher import Draft, StartedRun
 from orchestrator.console.sweep_map import cuts
@@ -349,10 +349,12 @@ class ConsoleBase(App[None]):
                 f"{draft.name}: {draft.resolved.plan.title}   (r runs it at {self.site.address})"
             )
             return ControlState(title, draft.resolved, False, (), possible)
-        extra = (
+        extra: tuple[Parameter, ...] = (
             Parameter("target", draft.target, "name", self.targets(), "where nodes live", False),
             Parameter("pace", pace, "s/s", "> 0, or max", "of a simulated run", False),
         )
+        options = target_parameters(draft.resolved, Registry.load().target_options)
+        extra += tuple(one for one in options if one.key != "targets.simulated.pace")
         title = f"{draft.name}: {draft.resolved.plan.title}   (r runs it, Enter changes a value)"
         return ControlState(title, draft.resolved, False, extra, possible)
 

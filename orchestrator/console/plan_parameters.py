@@ -13,6 +13,7 @@ from orchestrator.plan.algorithm_params import describe_field
 from orchestrator.plan.changeable_keys import SETTINGS, NotChangeable, locate
 from orchestrator.plan.field_types import FrameSize, Instant, SampleInterval
 from orchestrator.plan.plan_checks import by_link, by_node
+from orchestrator.plan.target_options import KEY, Models
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,23 @@ def _all(resolved: ResolvedPlan) -> Iterator[Parameter]:
         path = f"traffic.{name}.frame"
         help_text = "octets of a frame"
         yield _setting(path, table["traffic"][name]["frame"], FrameSize, help_text, False)
+
+
+def target_parameters(resolved: ResolvedPlan, models: Models) -> list[Parameter]:
+    """Options of the plan's target, with the values that the plan gives them."""
+    target = resolved.plan.target
+    given = resolved.options.to_table()
+    return [
+        Parameter(
+            f"{KEY}.{target}.{option.key}",
+            _text(given.get(option.key)),
+            option.metavar or "true or false",
+            f"default {option.default_text or 'none'}",
+            option.help,
+            False,
+        )
+        for option in (models[target].describe() if target in models else ())
+    ]
 
 
 def _plugins(

@@ -52,8 +52,10 @@ class Draft:
     @classmethod
     def from_plan(cls, plan: Plan) -> Draft:
         """From a plan that is loaded."""
-        pace = min(1.0, plan.duration / WATCHED_PS)
-        return cls(plan.name, plan.check(Registry.load()), plan.target, float(f"{pace:.1g}"))
+        resolved = plan.check(Registry.load())
+        watched = float(f"{min(1.0, plan.duration / WATCHED_PS):.1g}")
+        pace = getattr(resolved.options, "pace", None) or watched
+        return cls(plan.name, resolved, plan.target, pace)
 
     def change(self, key: str, value: str) -> None:
         """Change one key. Raises BadInput; then nothing is changed."""

@@ -74,7 +74,7 @@ class Session:
         cores: int | None = None,
         datapath: str | None = None,
         stamps: str | None = None,
-        launch: bool = False,
+        launch: bool | None = False,
     ) -> None:
         self.run = secrets.token_hex(8)
         self.resolved = resolved
@@ -87,7 +87,7 @@ class Session:
         self.stamps = stamps
         """Source of timestamps, of `orchestrator.live.datapath_options`; None: the user-space
         clock."""
-        self.launch = launch
+        self.launch = bool(launch)
         """NICs launch frames at their departure times (launch-time offload)."""
         self.plan_number = 0
         """Grows when the plan changes."""

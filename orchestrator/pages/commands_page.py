@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from orchestrator.cli.main import assemble
+from orchestrator.cli.target_option_flags import GroupedCommand
 from orchestrator.pages.markdown import code, plain, table
 from orchestrator.registry import Registry
 from orchestrator.terminal import exit_codes
@@ -75,12 +76,19 @@ def _section(path: tuple[str, ...], command: Any) -> str:
     usage = " ".join(command.collect_usage_pieces(context))
     lines.append(f"```text\n{name} {usage}\n```\n")
     rows = []
+    groups = command.groups() if isinstance(command, GroupedCommand) else []
+    grouped = {parameter.name for _, parameters in groups for parameter, _ in parameters}
     for parameter in command.get_params(context):
+        if parameter.name in grouped:
+            continue
         record = parameter.get_help_record(context)
         if record is not None and "--help" not in parameter.opts:
             rows.append((code(record[0]), plain(record[1] or "")))
     if rows:
         lines.append(table(("argument or option", "meaning"), rows))
+    for heading, parameters in groups:
+        rows = [(code(one.get_help_record(context)[0]), plain(text)) for one, text in parameters]
+        lines.append(table((heading, "meaning"), rows))
     return "\n".join(lines)
 
 

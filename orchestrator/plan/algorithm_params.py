@@ -14,21 +14,17 @@ Python code may hand over ints in base units; a text (a plan, the command line) 
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin
 
 import numpy as np
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    PlainSerializer,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -39,28 +35,15 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import units
 from orchestrator.plan.input_problems import join, near, shown, unknown
 from orchestrator.plan.pydantic_errors import translate
+from orchestrator.plan.quantity_types import Duration as Duration
+from orchestrator.plan.quantity_types import Rate as Rate
+from orchestrator.plan.quantity_types import Ratio as Ratio
+from orchestrator.plan.quantity_types import Size as Size
+from orchestrator.plan.quantity_types import boolean_text, files_count, integer_text
+from orchestrator.plan.quantity_types import without_files as without_files
 
 FROM_TEXT = {"bare_numbers": False}
 """Validation context of values that a person wrote: sizes, durations and rates need a unit."""
-
-
-def _exact(quantity: units.Quantity) -> tuple[Any, ...]:
-    def parse(value: object, info: ValidationInfo) -> int:
-        bare = not info.context or info.context.get("bare_numbers", True)
-        return quantity.parse(value, bare=bare)
-
-    return BeforeValidator(parse), PlainSerializer(quantity.format), units.UnitOf(quantity)
-
-
-Size = Annotated[int, *_exact(units.SIZE)]
-"""Octets as int, from text with a unit, such as "26KB"."""
-Duration = Annotated[int, *_exact(units.DURATION)]
-"""ps as int, from text with a unit, such as "20us"."""
-Rate = Annotated[int, *_exact(units.RATE)]
-"""bit/s as int, from text with a unit, such as "10Gb/s"."""
-Ratio = Annotated[Fraction, BeforeValidator(units.parse_ratio), PlainSerializer(units.format_ratio)]
-"""Exact fraction, from text such as "1/128", "0.5" or "15%"; a kernel reads it as two int64,
-`name_num` and `name_den`."""
 
 
 @dataclass(frozen=True)
@@ -69,17 +52,6 @@ class RatioLimit:
     is above `most`, so that a kernel's products with them fit an int64."""
 
     most: int
-
-
-def _integer_text(value: object) -> object:
-    """An int written as text (the command line, a timeline) is an int all the same."""
-    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", value):
-        return int(value)
-    return value
-
-
-def _boolean_text(value: object) -> object:
-    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -91,24 +63,6 @@ class Loaded:
     """
 
     load: Callable[[str], np.ndarray[Any, Any]]
-
-
-_files_count = ContextVar("files_count", default=True)
-
-
-@contextmanager
-def without_files() -> Iterator[None]:
-    """Within this block no parameter may name a file: the plan is not this machine's own."""
-    token = _files_count.set(False)
-    try:
-        yield
-    finally:
-        _files_count.reset(token)
-
-
-def files_count() -> bool:
-    """True if a plan may name files of this machine."""
-    return _files_count.get()
 
 
 def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
@@ -188,8 +142,8 @@ class Params(BaseModel):
     def _read_text(cls, value: object, info: ValidationInfo) -> object:
         model_field = cls.model_fields[str(info.field_name)]
         if model_field.annotation is int and _quantity(model_field) is None:
-            return _integer_text(value)
-        return _boolean_text(value) if model_field.annotation is bool else value
+            return integer_text(value)
+        return boolean_text(value) if model_field.annotation is bool else value
 
     @field_validator("*", mode="after")
     @classmethod

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.algorithm_params import files_count
 from orchestrator.plan.expansion_budget import MOST_BASES
 from orchestrator.plan.input_problems import Clash, shown, unknown
 from orchestrator.plan.name_ranges import VALUE
+from orchestrator.plan.quantity_types import files_count
 from orchestrator.plan.toml_text import parse, read_file
 from orchestrator.plan.units import DURATION, RATE, UnitError, parse_ratio
 

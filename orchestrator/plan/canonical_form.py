@@ -29,7 +29,7 @@ def canonical(plan: PlanModel) -> dict[str, Any]:
     follows the link's rate, because it has no number of its own.
     """
     data = plan.model_dump(by_alias=True, exclude_none=True, exclude=NOT_IN_RUN)
-    for key in ("figure", "more_priorities"):
+    for key in ("figure", "more_priorities", "targets"):
         if not data[key]:
             del data[key]
     for link in data["links"].values():

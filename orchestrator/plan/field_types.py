@@ -39,6 +39,12 @@ def _scalar(value: Any) -> Any:
     raise ValueError("a text, a number, true or false is expected")
 
 
+def _option(value: Any) -> Any:
+    if isinstance(value, list) and len(value) <= 1000:
+        return [_scalar(each) for each in value]
+    return _scalar(value)
+
+
 def _names(value: Any) -> Any:
     if isinstance(value, str):
         return _slug(value)
@@ -63,6 +69,8 @@ Line = Annotated[str, AfterValidator(_line)]
 """A text for people or a name in dotted notation."""
 Scalar = Annotated[Any, AfterValidator(_scalar)]
 """A value whose type only a plugin or a metric knows."""
+OptionValue = Annotated[Any, AfterValidator(_option)]
+"""A value, or a list of values, of an option that only a target knows."""
 
 LONGEST_FRAME = 9216
 """Octets without the FCS: as long as switches of Ethernet have their jumbo frames. All that depends

@@ -9,8 +9,8 @@ in base units (bytes, ps, bit/s). Every mistake ends up in one BadInput.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 from zlib import crc32
@@ -38,6 +38,7 @@ from orchestrator.plan.pydantic_errors import paths, translate
 from orchestrator.plan.range_expansion import compose, expand
 from orchestrator.plan.setting_overrides import apply, with_setting_locations
 from orchestrator.plan.shortest_paths import MultipathRoutes, Routes, multipath_routes, routes
+from orchestrator.plan.target_options import KEY, TargetOptions, read_given
 from orchestrator.plan.timeline_actions import Action, Uses
 from orchestrator.plan.toml_text import is_text, parse, read, write
 
@@ -151,7 +152,7 @@ class Plan(PlanModel):
         # one whose every default is written out already need not be read a second time
         written = found.data == self.to_table() and self._has_no_more_than_a_run()
         plan = self if written else self.with_data(found.data)
-        return ResolvedPlan(plan, found.uses, found.actions)
+        return ResolvedPlan(plan, found.uses, found.actions, found.options)
 
     def _has_no_more_than_a_run(self) -> bool:
         return all(
@@ -180,6 +181,30 @@ class Plan(PlanModel):
             raise with_setting_locations(error, settings, descriptions, sole=True) from None
         made._set = {**self._set, **dict(zip(settings, descriptions, strict=True))}
         return made
+
+    def with_options(
+        self, catalog: Any, given: Mapping[str, Any], called: Mapping[str, str] = {}
+    ) -> Self:
+        """This plan with options of its target (`orchestrator.plan.target_options`) on top.
+
+        `called` has the name of each option in messages; others have their own. Raises BadInput.
+        """
+        if not given:
+            return self
+        names = {key: f"option {key}" for key in given} | dict(called)
+        table = read_given(catalog.target_options, self.target, given, names)
+        where = f"{KEY}.{self.target}"
+        texts = [f"{where}.{key}={write({KEY: value})}" for key, value in table.items()]
+        return self.with_settings([text.replace(f"={KEY} = ", "=", 1) for text in texts], said="")
+
+    def without_options(self, keys: Collection[str]) -> Self:
+        """This plan without some options of its target, which were carried out before the run."""
+        data = self.model_dump(by_alias=True, exclude_unset=True)
+        mine = data.get(KEY, {}).get(self.target, {})
+        if not mine.keys() & set(keys):
+            return self
+        data[KEY][self.target] = {key: mine[key] for key in mine if key not in keys}
+        return self.with_data(data)
 
     def _laid_over(self, settings: Sequence[str]) -> Self:
         """This plan with settings of what it has written out on top."""
@@ -281,12 +306,14 @@ class ResolvedPlan:
     `uses` maps kind of plugin -> holder -> use; the holder is a switch's port (switch.sink) or
     its input (switch.sink/in) for congestion_point and pause, a NIC for reaction_point, a link
     for delay_line, a traffic entry for traffic and transport, a switch's port, a NIC or a sink for
-    notification_point. `actions` is the timeline in order of time.
+    notification_point. `actions` is the timeline in order of time. `options` are those of the
+    plan's target, an instance of the model that the target contributes.
     """
 
     plan: Plan
     uses: Uses
     actions: tuple[Action, ...]
+    options: TargetOptions = field(default_factory=TargetOptions)
 
     def with_seed(self, seed: int, catalog: Catalog) -> ResolvedPlan:
         """The same with another seed; looked at anew only where the seed draws pairs of ends."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from orchestrator.plan.field_types import Group, Instant, Line, SampleInterval, Slug
+from orchestrator.plan.field_types import Group, Instant, Line, OptionValue, SampleInterval, Slug
 from orchestrator.plan.figure_tables import Figure
 from orchestrator.plan.mutant_table import Mutant
 from orchestrator.plan.plan_tables import Link, Node, Traffic
@@ -77,6 +77,9 @@ class PlanModel(BaseModel):
     """Frames that are captured."""
     programs: dict[Slug, Program] = {}
     """Programs that run on NICs; on targets that can."""
+    targets: dict[Slug, dict[Slug, OptionValue]] = {}
+    """Options of targets, a table for each: [targets.software] counts where the run is on
+    `software`. A run folder keeps the table of its target alone."""
     figure: list[Figure] = []
     """Figures that a report draws first, as the paper does; without effect on the run."""
     sweep: Sweep | None = None

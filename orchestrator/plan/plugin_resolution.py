@@ -15,6 +15,7 @@ from orchestrator.plan.plan_checks import by_node
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plan_tables import Switch
 from orchestrator.plan.plugin_catalog import Catalog, Use, look_up, tables
+from orchestrator.plan.target_options import KEY, TargetOptions, check_tables
 from orchestrator.plan.timeline_actions import Action, Uses, actions_of
 from orchestrator.plan.timeouts import timeout_problems
 
@@ -38,6 +39,7 @@ class Resolution:
     data: dict[str, Any]
     uses: Uses
     actions: tuple[Action, ...]
+    options: TargetOptions
 
 
 def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Resolution:
@@ -57,6 +59,9 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
     problems += _uncontrolled(plan, uses)
     problems += _without_credit(plan, uses)
+    models = getattr(catalog, "target_options", dict[str, type[TargetOptions]]())
+    options, of_options = check_tables(models, plan.targets, plan.target, bare=bare)
+    problems += of_options
     problems += timeout_problems(plan, uses["transport"], list(actions))
     if not problems:
         problems += frame_problems(plan, uses["traffic"], actions)
@@ -68,8 +73,11 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     for step, action in zip(data["timeline"], actions, strict=True):
         if action.to is not None:
             step["to"] = action.to
+    data.pop(KEY, None)
+    if table := options.to_table():
+        data[KEY] = {plan.target: table}
     ordered = tuple(sorted(actions, key=lambda action: action.at))
-    return Resolution(data, uses, ordered)
+    return Resolution(data, uses, ordered, options)
 
 
 def look_up_all(

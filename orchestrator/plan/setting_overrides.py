@@ -17,7 +17,7 @@ from orchestrator.plan.input_problems import join, shown, unknown
 from orchestrator.plan.model_introspection import below, choices_of, keys_of, kind_of
 from orchestrator.plan.name_ranges import NoRange
 
-SET = "--set"
+SET, TARGETS = "--set", "targets"
 MOST_KEYS = 4096
 """Keys that one setting with ranges may stand for."""
 
@@ -134,7 +134,7 @@ def _put(
                 return unknown(join(where, part), "index", part, known)
             key = int(part)
         elif (
-            allowed := _settable_keys(annotation, table, depth)
+            allowed := _settable_keys(annotation, table, depth if parts[0] != TARGETS else 0)
         ) is not None and part not in allowed:
             return unknown(join(where, part), "key", part, allowed)
         where = join(where, part)
@@ -165,7 +165,7 @@ def _is_model(annotation: Any) -> bool:
 
 
 def _settable_keys(annotation: Any, table: Any, depth: int) -> list[str] | None:
-    """Keys that may be set here; None: any (parameters of plugins, ports, forwarding)."""
+    """Keys that may be set here; None: any (parameters of plugins, ports, forwarding, targets)."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         extra = annotation.model_config.get("extra") == "allow"
         return None if extra else keys_of(annotation)

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import tomli_w
 
 from orchestrator.errors import BadInput
-from orchestrator.plan.algorithm_params import files_count
+from orchestrator.plan.quantity_types import files_count
 
 # Guard against TOML keys with thousands of segments, checked before the text is parsed.
 #

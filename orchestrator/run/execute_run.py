@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 
 NOTHING: Mapping[str, Any] = {}
+OF_SESSION = ("pace", "cores", "datapath", "stamps", "launch")
+"""Options of targets that a session hands to its target, which is then paced or bounded."""
 
 
 @dataclass
@@ -50,36 +52,35 @@ def run(
     progress: Report | None = None,
     report: bool = True,
     live: bool = False,
-    pace: float | None = None,
-    cores: int | None = None,
-    datapath: str | None = None,
-    stamps: str | None = None,
-    launch: bool = False,
     testbed: Cards | None = None,
     programs: bool = True,
     frozen: Frozen | None = None,
     profile_entry: Mapping[str, Any] = NOTHING,
+    options: Mapping[str, Any] = NOTHING,
+    **more_options: Any,
 ) -> RunResult:
     """Run a plan and judge the run.
 
     `target` and `seed` stand in for the plan's own; `out` is where the run folder is made (None:
     nothing is written). `live`: the console can watch and change it while it goes on; then call
-    this from the main thread. `pace`: seconds of the run per second, where a target can be slower
-    or faster than the clock. `cores`: how many cores it is simulated or clocked on, or its
-    data path in real time spins on at most. `datapath`: the sockets that carry its frames
-    ("packet", "stamped", "xdp" or "auto"). `stamps`: source of their receive and transmit
-    timestamps ("software", "hardware" or "auto"). `launch`: NICs launch them at their times.
-    `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
-    machine, with the caller's user id. `frozen`: expectations that were frozen before the run.
-    `profile_entry`: further entries of the manifest, of a device profile.
+    this from the main thread. `testbed`: run on the cards that it names, or by the interfaces;
+    who calls reads the one that options name (`orchestrator.testbed.local_testbed`). `programs`:
+    whether a plan may start commands of this machine, with the caller's user id. `frozen`:
+    expectations that were frozen before the run. `profile_entry`: further entries of the manifest,
+    of a device profile. `options`, or keywords of their names: options of the target, on top of
+    those in the plan (`pace=0.5`); None leaves one out.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
     registry = Registry.load()
     changes = {"target": target, "seed": seed}
     settings = [f"{key}={value}" for key, value in changes.items() if value is not None]
-    resolved = (plan.with_settings(settings) if settings else plan).check(registry)
-    place = registry.target(resolved.plan.target)
+    placed = plan.with_settings(settings) if settings else plan
+    given = {k: v for k, v in {**options, **more_options}.items() if v is not None}
+    resolved, place, prepared = prepare(registry, placed.with_options(registry, given))
+    profile_entry = {**prepared, **profile_entry}
+    if testbed is None and (getattr(resolved.options, "testbed", None) is not None):
+        raise BadInput("testbed", "the file of a testbed is not read here; run `tailback run`")
     if testbed is not None:
         if Capability.CARDS in place.capabilities and not testbed.cards:
             raise BadInput("testbed", f"{testbed.name} names no cards; add [cards.NAME]")
@@ -87,26 +88,15 @@ def run(
     if not programs:
         _refuse_programs(resolved)
     refuse_unsupported(place, resolved)
-    if pace is not None and Capability.PACE not in place.capabilities:
-        raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
-    if cores is not None and Capability.CORES not in place.capabilities:
-        raise BadInput(
-            "cores", f"target {place.name} does not take a number of cores; leave it out"
-        )
-    if datapath is not None and Capability.DATAPATH not in place.capabilities:
-        raise BadInput("datapath", f"target {place.name} has no sockets of its own; leave it out")
-    for option, asked in (("stamps", stamps is not None), ("launch", launch)):
-        if asked and Capability.DATAPATH not in place.capabilities:
-            raise BadInput(option, f"target {place.name} has no sockets of its own; leave it out")
-    unbounded = pace is None and cores is None and datapath is None
-    if not live and unbounded and stamps is None and not launch:
+    bounds = {name: getattr(resolved.options, name, None) for name in OF_SESSION}
+    if not live and not any(bounds.values()):
         return _execute(
             registry, place, resolved, out, progress or silent, report, None, frozen, profile_entry
         )
     from orchestrator.live.feed_server import serve_session
     from orchestrator.live.live_session import Session
 
-    session = Session(resolved, place.name, pace, cores, datapath, stamps, launch)
+    session = Session(resolved, place.name, **bounds)
     with serve_session(session) if live else contextlib.nullcontext():
         done = _execute(
             registry,
@@ -121,6 +111,19 @@ def run(
         )
         session.judged(done.result, str(done.folder) if done.folder else None)
     return done
+
+
+def prepare(
+    registry: Registry, plan: Plan, advise: bool = False
+) -> tuple[ResolvedPlan, Target, dict[str, Any]]:
+    """A plan as its target runs it, the target, and what the manifest says of its preparation.
+
+    `advise`: also say on stderr what this machine may not hold. Raises BadInput or Refused.
+    """
+    resolved = plan.check(registry)
+    place = registry.target(resolved.plan.target)
+    made, entry = place.prepare(plan, resolved.options, advise)
+    return made.check(registry), place, entry
 
 
 def _execute(
@@ -237,9 +240,10 @@ def write_run(
     cards = {} if recording.cards is None else {"cards": recording.cards}
     carried = {} if recording.datapath is None else {"datapath": recording.datapath}
     more = {"sources": digest_of(registry), "epoch_ns": recording.epoch_ns}
+    options = {"options": table} if (table := resolved.options.to_table()) else {}
     said = {"frozen": result["frozen"]} if "frozen" in result else {}
     folder.write_json(
-        "manifest.json", manifest | more | said | cards | carried | dict(profile_entry)
+        "manifest.json", manifest | more | said | cards | carried | options | dict(profile_entry)
     )
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.errors import BadInput, Refused
@@ -19,7 +20,8 @@ from orchestrator.target import Target
 if TYPE_CHECKING:
     from orchestrator.assembly import Assembly, ReusableWorld
     from orchestrator.live.live_session import Session
-    from orchestrator.plan import ResolvedPlan
+    from orchestrator.plan import Plan, ResolvedPlan
+    from orchestrator.plan.target_options import TargetOptions
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
 
@@ -44,6 +46,20 @@ class Simulated(Target):
     def probe(self) -> Refused | None:
         """Return None: the simulator runs everywhere."""
         return None
+
+    def prepare(
+        self, plan: Plan, options: TargetOptions, advise: bool = False
+    ) -> tuple[Plan, dict[str, Any]]:
+        """The plan with the delays of a machine on every link, where the option `as` names one."""
+        from orchestrator.targets.simulated_options import CARRIED_OUT, SimulatedOptions
+
+        if not isinstance(options, SimulatedOptions) or options.as_ is None:
+            return plan, {}
+        from orchestrator.targets.software.profile_advice import emulated_plan
+
+        rest = plan.without_options(CARRIED_OUT)
+        made, profile = emulated_plan(rest, Path(options.as_), options.as_pace)
+        return made, {"as": profile}
 
     def run(
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
@@ -143,3 +159,11 @@ def _watched(assembly: Assembly, session: Session, report: Callable[[int], None]
 def tailback_targets() -> Iterable[Target]:
     """The simulator."""
     return [Simulated()]
+
+
+@hookimpl
+def tailback_target_options() -> Iterable[type[TargetOptions]]:
+    """Options of the simulator."""
+    from orchestrator.targets.simulated_options import SimulatedOptions
+
+    return [SimulatedOptions]

@@ -19,6 +19,7 @@ from orchestrator.batch.realtime_executors import plan_of
 from orchestrator.batch.result_store import Row
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.progress import silent
+from orchestrator.targets.software.software_target import stepped
 from orchestrator.testbed.controller import controller_client
 from orchestrator.testbed.controller.controller_messages import REMOTE, Progress
 from orchestrator.testbed.interruptible_wait import wait_for_run
@@ -40,10 +41,12 @@ class RemoteExecutor:
         """Row of a point. Raises the controller's error."""
         said: list[str] = []
         target = point.subject.target
+        options = point.subject.table.get("targets", {}).get(target, {})
+        pace = stepped(float(options.get("pace", self.pace)))
         with tempfile.TemporaryDirectory(prefix="tailback-") as out:
             asking = controller_client.run(
                 *(self.address, self.keys, self.key, plan_of(point), False, Path(out)),
-                *(silent, said.append, self.pace, target),
+                *(silent, said.append, pace, target),
                 sources=None if target == REMOTE else point.subject.sources,
             )
             outcome = wait_for_run(self._stoppable(asking))

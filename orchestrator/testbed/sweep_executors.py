@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.batch.batch_executor import RunPoint, available_cores
-from orchestrator.batch.experiment import SIMULATED
+from orchestrator.batch.experiment import SIMULATED, Point
 from orchestrator.batch.realtime_executors import (
     concurrent_executor,
     plan_of,
@@ -16,8 +18,13 @@ from orchestrator.batch.realtime_executors import (
 from orchestrator.batch.stream_executor import Executor, process_executor
 from orchestrator.capability import Capability
 from orchestrator.errors import BadInput
+from orchestrator.plan import Plan
+from orchestrator.plan.target_options import read_given, read_options
 from orchestrator.registry import Registry
 from orchestrator.testbed.controller.controller_messages import REMOTE
+
+if TYPE_CHECKING:
+    from orchestrator.testbed.inventory import Testbed
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,8 @@ class SweepMachines:
     controller: str | None = None
     keys: Path | None = None
     controller_key: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further options of the target."""
 
     @property
     def chosen(self) -> str:
@@ -37,22 +46,43 @@ class SweepMachines:
         have."""
         if self.controller is not None:
             target = checked_target(self.target)
-            if self.testbed is not None:
-                raise BadInput("--testbed", "the controller has the testbed; leave out one of both")
-            refuse_pace(target, self.pace)
-            return target
-        if self.target in (None, SIMULATED):
-            for name in ("pace", "testbed", "keys", "controller_key"):
-                if getattr(self, name) is not None:
-                    option = f"--{name.replace('_', '-')}"
-                    raise BadInput(option, "simulated points have no machine to themselves; it is "
-                                   "for --target software, gateware or --controller")  # fmt: skip
-        return self.target or SIMULATED
+            refuse_at_controller({key: f"--{key.replace('_', '-')}" for key in self._given})
+        else:
+            target = self.target or SIMULATED
+            machines = ("pace", "cores", "testbed") if target == SIMULATED else ()
+            names = [key for key in self._given if key in machines]
+            if target == SIMULATED:
+                names += [key for key in ("keys", "controller_key") if getattr(self, key)]
+            for name in names:
+                option = f"--{name.replace('_', '-')}"
+                raise BadInput(option, "simulated points have no machine to themselves; it is "
+                               "for --target software, gateware or --controller")  # fmt: skip
+        called = {key: f"--{key.replace('_', '-')}" for key in self._given}
+        read_given(Registry.load().target_options, target, self._given, called)
+        return target
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """Options of the target."""
+        given = {"pace": self.pace, "testbed": self.testbed and str(self.testbed), **self.options}
+        return {key: value for key, value in given.items() if value is not None}
+
+    def plan(self, plan: Plan) -> Plan:
+        """A plan on the chosen target, with the options that are given on top of its own."""
+        called = {key: f"--{key.replace('_', '-')}" for key in self._given}
+        target = self.chosen
+        placed = (
+            plan.with_settings([f"target={target}"], said="") if plan.target != target else plan
+        )
+        placed = placed.with_options(Registry.load(), self._given, called)
+        if self.controller is not None:
+            pace_at_controller(placed)
+        return placed
 
     @property
     def how(self) -> dict[str, str]:
         """Settings that distinguish points of the same plan in the store."""
-        said = {"pace": self.pace, "testbed": self.testbed, "controller": self.controller}
+        said = self._given | {"controller": self.controller}
         return {key: str(value) for key, value in said.items() if value is not None}
 
     def executor(self, jobs: int | None, scheduler: object) -> tuple[Executor, int]:
@@ -77,10 +107,15 @@ class SweepMachines:
 
     def _carry(self) -> RunPoint:
         """By this machine, one after another."""
-        from orchestrator.testbed.inventory import Testbed
+        from orchestrator.testbed.local_testbed import local_testbed
 
-        bed = None if self.testbed is None else Testbed.load(self.testbed)
-        return run_locally(plan_of, pace=self.pace, testbed=bed)
+        def bed(point: Point) -> Testbed | None:
+            return local_testbed(plan_of(point).check(Registry.load()).options)
+
+        models = Registry.load().target_options
+        if given := {k: v for k, v in self._given.items() if k in ("testbed", "external")}:
+            local_testbed(read_options(models, self.chosen, given, ""))  # mistakes at once
+        return lambda point: run_locally(plan_of, testbed=bed(point))(point)
 
     def _at_controller(self, address: str) -> tuple[Executor, int]:
         """On real frames one after another; held by one machine each, as many as there are."""
@@ -90,7 +125,9 @@ class SweepMachines:
 
         there = (address, self.keys or default_folder(), self.controller_key)
         if (target := self.chosen) == REMOTE:
-            return serial_executor(RemoteExecutor(*there, stepped(self.pace or 1.0)).carry), 1
+            return serial_executor(
+                RemoteExecutor(*there, stepped(float(self._given.get("pace", 1.0)))).carry
+            ), 1
         asked = RemoteExecutor(*there)
         count = max(len(asked.machines(target)), 1)
         return concurrent_executor(asked.carry, count, asked.stop), count
@@ -108,7 +145,32 @@ def checked_target(target: str | None) -> str:
     return target
 
 
-def refuse_pace(target: str, pace: float | None) -> None:
-    """Raises BadInput where there is one, and the target has a time of its own."""
-    if pace is not None and Capability.PACE not in Registry.load().target(target).capabilities:
-        raise BadInput("--pace", f"target {target} has a time of its own; leave the pace out")
+AT_CONTROLLER = {
+    "pace": "",
+    "cores": "the controller shares out cores",
+    "datapath": "agents have packet sockets alone",
+    "stamps": "the controller's inventory says it (stamps in [machines.NAME])",
+    "launch": "the controller's inventory says it (launch in [machines.NAME])",
+    "testbed": "the controller has the testbed",
+    "external": "the controller's inventory says it ([external.NAME], MACHINE:NIC)",
+    "profile": "it is for runs on this machine alone",
+    "as": "it is for runs on this machine alone",
+}
+"""Options of targets at a controller: why it does not take them; empty: it does."""
+
+
+def refuse_at_controller(called: Mapping[str, str]) -> None:
+    """Raises BadInput for an option that a run at a controller cannot have.
+
+    `called` has the name of each option in messages.
+    """
+    for key, name in called.items():
+        if reason := AT_CONTROLLER.get(key, "machines of a testbed take no such option"):
+            raise BadInput(name, f"not together with --controller: {reason}; leave it out")
+
+
+def pace_at_controller(plan: Plan) -> float:
+    """The pace of a plan whose target is at a controller. Raises BadInput for other options."""
+    given = plan.check(Registry.load()).options.to_table(given=True)
+    refuse_at_controller({key: f"targets.{plan.target}.{key}" for key in given if given[key]})
+    return float(given.get("pace", 1.0))

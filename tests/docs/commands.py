@@ -7,14 +7,17 @@ import importlib.util
 import re
 import shlex
 import shutil
+import sys
 import sysconfig
+import unittest.mock
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import typer
 from typer.main import get_command
 
 from orchestrator.cli.main import assemble
-from orchestrator.registry import Registry
+from orchestrator.registry import GROUP, Registry
 from tests.docs.pages import ROOT
 
 OF_CLUSTERS = ("srun",)
@@ -30,8 +33,18 @@ BadUsage: Any = typer.BadParameter.__mro__[1]  # UsageError, which typer names n
 
 @functools.cache
 def tree() -> Any:
-    """The command line as it is assembled from core and plugins."""
-    return get_command(assemble(Registry.load()))
+    """The command line as it is assembled from core and plugins, and the target of a page."""
+    path = ROOT / "tests" / "third_party" / "hourglass" / "hourglass.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with unittest.mock.patch.dict(sys.modules, {path.stem: module}):
+        spec.loader.exec_module(module)
+        point = EntryPoint(path.stem, path.stem, GROUP)
+        registry = Registry([*entry_points(group=GROUP), point])
+    with unittest.mock.patch.object(Registry, "load", return_value=registry):
+        return get_command(assemble(registry))
 
 
 def simple_commands(script: str) -> list[list[str]]:

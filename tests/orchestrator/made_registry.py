@@ -13,6 +13,7 @@ from orchestrator import algorithm
 from orchestrator.capability import Capability
 from orchestrator.plan.algorithm_params import Params, Size
 from orchestrator.registry import Registry
+from orchestrator.targets.simulated_options import SimulatedOptions
 
 QUICKSTART = """name = "quickstart"
 title = "A first run"
@@ -42,6 +43,7 @@ def a_registry(plans: Path) -> SimpleNamespace:
     return SimpleNamespace(
         algorithms=[cp],
         targets=[target],
+        target_options={"simulated": SimulatedOptions},
         problems=["broken 1.0: ImportError: no module named x"],
         plans=lambda: {"quickstart": plans / "quickstart.toml"},
         manager=SimpleNamespace(list_name_plugin=list),

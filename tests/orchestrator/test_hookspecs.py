@@ -133,6 +133,7 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         "tailback_frame_types": [],
         "tailback_targets": [],
         "tailback_metric_types": [],
+        "tailback_target_options": [],
         "tailback_plans": [],
         "tailback_samples": (np.zeros(1, np.int64), [], np.zeros((1, 0), np.int64)),
         "tailback_frames": [],

@@ -26,6 +26,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.run.plan_files import plan_files
 from orchestrator.run.verdict import INVALID
+from orchestrator.target import Cards
 from traces.capsule.capsule_layout import RESULT_OF, SEEDS
 from traces.capsule.capsule_record import Record, missing_packages
 from traces.capsule.zip_archive import Archive
@@ -51,6 +52,13 @@ def pace_of(fidelity: dict[str, Any]) -> float | None:
     return float(pace) if known and pace is not None else None
 
 
+def _testbed(plan: Plan) -> Cards | None:
+    """The testbed that the plan's options name."""
+    from orchestrator.testbed.local_testbed import local_testbed
+
+    return local_testbed(plan.check(Registry.load()).options)
+
+
 def rerun_plan(
     plan: Plan, how: RerunOptions, progress: Report, pace: float | None
 ) -> tuple[dict[str, Any], Path | None]:
@@ -62,6 +70,7 @@ def rerun_plan(
             progress=progress,
             report=how.out is not None,
             pace=None if plan.target == SIMULATED else pace,  # there it is for onlookers
+            testbed=_testbed(plan),
             programs=how.programs,
         )
     if done.result["verdict"] == INVALID:
@@ -75,7 +84,15 @@ def rerun_seeds(
     """Result of each seed. Raises RunFailed if the plan cannot be run here."""
 
     def elsewhere(point: Point) -> Row:
-        done = run(plan, seed=point.seed, out=None, report=False, pace=pace, programs=how.programs)
+        done = run(
+            plan,
+            seed=point.seed,
+            out=None,
+            report=False,
+            pace=pace,
+            programs=how.programs,
+            testbed=_testbed(plan),
+        )
         if done.result["verdict"] == INVALID:
             raise _invalid(done.result)
         return {key: done.result[key] for key in MEASURED if key in done.result}

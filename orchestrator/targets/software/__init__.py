@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from orchestrator.hookspecs import hookimpl
 
 if TYPE_CHECKING:
+    from orchestrator.plan.target_options import TargetOptions
     from orchestrator.target import Target
 
 
@@ -20,3 +21,11 @@ def tailback_targets() -> Iterable[Target]:
     from orchestrator.targets.software.software_target import Software
 
     return [Software()]
+
+
+@hookimpl
+def tailback_target_options() -> Iterable[type[TargetOptions]]:
+    """Options of real frames."""
+    from orchestrator.targets.software.software_options import SoftwareOptions
+
+    return [SoftwareOptions]

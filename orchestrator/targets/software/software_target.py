@@ -19,7 +19,8 @@ from orchestrator.targets.software.pace_step import FASTEST, SLOWEST, STEP
 
 if TYPE_CHECKING:
     from orchestrator.live.live_session import Session
-    from orchestrator.plan import ResolvedPlan
+    from orchestrator.plan import Plan, ResolvedPlan
+    from orchestrator.plan.target_options import TargetOptions
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
 
@@ -56,6 +57,22 @@ class Software(Target):
         super().check(resolved, installed)
         named = None if self._interfaces is None else self._interfaces.external_ports
         cables(resolved.plan, named)
+
+    def prepare(
+        self, plan: Plan, options: TargetOptions, advise: bool = False
+    ) -> tuple[Plan, dict[str, Any]]:
+        """The plan; for the manifest, the profile by which this machine holds it or not."""
+        from orchestrator.registry import Registry
+        from orchestrator.targets.software import profile_advice
+        from orchestrator.targets.software.software_options import CARRIED_OUT, SoftwareOptions
+
+        if not isinstance(options, SoftwareOptions) or (options.profile is None and not advise):
+            return plan, {}
+        rest = plan.without_options(CARRIED_OUT)
+        found = profile_advice.machine_profile(options.profile)
+        resolved = rest.check(Registry.load())
+        entry = profile_advice.check_capacity(found, resolved, options.pace, options.cores)
+        return rest, {"profile": entry}
 
     def probe(self) -> Refused | None:
         """Why namespaces are not to be had here."""

@@ -26,11 +26,13 @@ from tests.orchestrator.batch.made import random_flow
 SHARE = "utilization of switch.sink in run"
 OF_THE_COMMAND_LINE = {"changes", "as_json", "yes", "fresh"}
 """Settings of a plan are made with the plan itself; nothing is asked; what is kept counts."""
+OF_TARGETS = {"pace", "testbed"}
+"""Options of targets, which `options` takes too."""
 
 
 def test_no_option_of_the_command_is_missing() -> None:
     there = set(inspect.signature(command.sweep).parameters) - OF_THE_COMMAND_LINE
-    assert set(inspect.signature(tailback.sweep).parameters) == there | {"progress"}
+    assert set(inspect.signature(tailback.sweep).parameters) == there | {"progress"} | OF_TARGETS
 
 
 @pytest.mark.parametrize(

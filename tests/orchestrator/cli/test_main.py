@@ -149,7 +149,8 @@ def test_a_closed_stderr_does_not_change_the_exit_code():
         (["run", "x", "--cores", "0"], "--cores: '0' is not accepted; at least 1 is expected"),
         (
             ["run", "x", "--datapath", "xdp", "--controller", "tcp://127.0.0.1:1"],
-            "--datapath: agents have packet sockets alone; leave it out",
+            "--datapath: not together with --controller: agents have packet sockets alone; "
+            "leave it out",
         ),
         (["run"], "PLAN: missing; A shipped plan by name (see `tailback plans`), or a TOML file."),
         (["run", "x", "--seed"], "--seed: missing; a value is expected"),

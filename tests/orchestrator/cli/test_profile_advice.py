@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import profile_advice
 from orchestrator.cli.main import command_line
 from orchestrator.errors import BadInput
 from orchestrator.profile.profile_store import folder
 from orchestrator.registry import Registry
 from orchestrator.run.machine_diagnosis import diagnose
 from orchestrator.run.machine_info import device
+from orchestrator.targets.software import profile_advice
 from tests.orchestrator.profile.made import forwarding, made
 
 SHORT = str(Path(__file__).parents[2] / "short.toml")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,8 +19,16 @@ class Loaded(tuple[str, list[str]]):
     """A plan that is nothing but what it was loaded by."""
 
     target = "simulated"
+    options: Mapping[str, str] = {}
 
     def with_settings(self, settings: list[str], said: str) -> Loaded:
+        self.target = settings[0].removeprefix("target=")
+        return self
+
+    def with_options(
+        self, catalog: object, given: Mapping[str, str], called: Mapping[str, str]
+    ) -> Loaded:
+        self.options = given
         return self
 
 
@@ -42,7 +51,11 @@ def core(monkeypatch):
         }
         return SimpleNamespace(folder=Path("/runs/p/1"), result=result)
 
+    def prepare(registry, plan, advise):
+        return SimpleNamespace(plan=plan, options=None), None, {}
+
     monkeypatch.setattr(orchestrator.run.execute_run, "run", run)
+    monkeypatch.setattr(orchestrator.run.execute_run, "prepare", prepare)
     monkeypatch.setattr(plan_loading, "load_plan", lambda name, changes: Loaded((name, changes)))
     return asked
 
@@ -60,10 +73,12 @@ def test_the_verdict_is_the_exit_code(tailback, core, verdict, code):
 
 def test_options_reach_the_core(tailback, core, tmp_path):
     more = ["--target", "software", "--seed", "7", "--out", tmp_path, "--no-report"]
+    more += ["--pace", "0.5"]
     tailback("run", "my.toml", "--set", "a.b=1", "--set", "c=2KB", *more)
     assert core["plan"] == ("my.toml", ["a.b=1", "c=2KB"])
-    assert (core["target"], core["seed"], core["out"]) == ("software", 7, tmp_path)
+    assert (core["plan"].target, core["seed"], core["out"]) == ("software", 7, tmp_path)
     assert core["report"] is False
+    assert core["plan"].options == {"pace": "0.5"}
 
 
 def test_progress_and_broken_plugins_go_to_stderr(tailback, core):

@@ -1,16 +1,19 @@
 """A target for tailback: the engine, driven a grain of time after the other.
 
-What it shows is all that a target has: a name, what it is capable of, why it may not be had here,
-and a run that ends in a Recording. One with hardware of its own would read it where this one
-simulates; what it is asked for and cannot do is refused by the base class, by name.
+What it shows is all that a target has: a name, options of its own, what it is capable of, why it
+may not be had here, and a run that ends in a Recording. One with hardware of its own would read it
+where this one simulates; what it is asked for and cannot do is refused by the base class, by name.
 """
 
 from __future__ import annotations
 
 import time
 
+from pydantic import Field
+
 from tailback.plugin import (
     IN_ENGINE,
+    Duration,
     Progress,
     Recording,
     Refused,
@@ -18,15 +21,24 @@ from tailback.plugin import (
     ResolvedPlan,
     Session,
     Target,
+    TargetOptions,
     hookimpl,
 )
 
-GRAINS = 100
 EVENTS = 500_000
 
 
+class HourglassOptions(TargetOptions):
+    """Options of the hourglass."""
+
+    target = "hourglass"
+
+    grains: int = Field(100, ge=1, le=10_000, description="Parts that the run is cut into.")
+    pause: Duration = Field(0, description="Pause of the wall clock after each part.")
+
+
 class Hourglass(Target):
-    """Virtual time in a hundred grains."""
+    """Virtual time in grains."""
 
     name = "hourglass"
     summary = "the engine, a grain of time after the other"
@@ -42,14 +54,17 @@ class Hourglass(Target):
         """Every grain of the plan."""
         from tailback.plugin import assemble, record_run, simulate
 
-        duration = resolved.plan.duration
+        options, duration = resolved.options, resolved.plan.duration
+        assert isinstance(options, HourglassOptions)
         assembly = assemble(resolved)
         cpu, wall = time.process_time(), time.perf_counter()
-        for grain in range(1, GRAINS + 1):
-            until = duration * grain // GRAINS + 1
+        for grain in range(1, options.grains + 1):
+            until = duration * grain // options.grains + 1
             while simulate(assembly.world, until, EVENTS) == EVENTS:
                 pass
-            progress(Progress("running", grain / GRAINS, f"grain {grain} of {GRAINS}"))
+            time.sleep(options.pause / 1e12)
+            done = f"grain {grain} of {options.grains}"
+            progress(Progress("running", grain / options.grains, done))
         return record_run(
             self.name,
             [(assembly, list(resolved.plan.nodes))],
@@ -62,3 +77,9 @@ class Hourglass(Target):
 def tailback_targets():  # type: ignore[no-untyped-def]
     """The target."""
     return [Hourglass()]
+
+
+@hookimpl
+def tailback_target_options():  # type: ignore[no-untyped-def]
+    """Its options."""
+    return [HourglassOptions]

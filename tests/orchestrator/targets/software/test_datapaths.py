@@ -268,7 +268,7 @@ def test_an_ordinary_user_is_told_what_is_missing_and_auto_takes_packets(xdp):
 
 
 def test_a_value_that_is_none_is_bad_input():
-    with pytest.raises(BadInput, match=r"'afxdp' is not accepted; packet, stamped, xdp, auto are"):
+    with pytest.raises(BadInput, match=r"'afxdp' is not accepted; did you mean xdp"):
         run(Plan.load(short_plans.QCN), target="software", out=None, datapath="afxdp")
 
 

@@ -1,0 +1,61 @@
+"""Annotated types of values that a person writes with units, and values written as text.
+
+Nothing slow is imported here: the command line describes options of these types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, ValidationInfo
+
+from orchestrator.plan import units
+
+
+def _exact(quantity: units.Quantity) -> tuple[Any, ...]:
+    def parse(value: object, info: ValidationInfo) -> int:
+        bare = not info.context or info.context.get("bare_numbers", True)
+        return quantity.parse(value, bare=bare)
+
+    return BeforeValidator(parse), PlainSerializer(quantity.format), units.UnitOf(quantity)
+
+
+Size = Annotated[int, *_exact(units.SIZE)]
+Duration = Annotated[int, *_exact(units.DURATION)]
+Rate = Annotated[int, *_exact(units.RATE)]
+Ratio = Annotated[Fraction, BeforeValidator(units.parse_ratio), PlainSerializer(units.format_ratio)]
+
+
+def integer_text(value: object) -> object:
+    """An int written as text (the command line, a timeline) is an int all the same."""
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", value):
+        return int(value)
+    return value
+
+
+def boolean_text(value: object) -> object:
+    """A bool written as text is a bool all the same."""
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+
+
+_files_count = ContextVar("files_count", default=True)
+
+
+@contextmanager
+def without_files() -> Iterator[None]:
+    """Within this block no parameter may name a file: the plan is not this machine's own."""
+    token = _files_count.set(False)
+    try:
+        yield
+    finally:
+        _files_count.reset(token)
+
+
+def files_count() -> bool:
+    """True if a plan may name files of this machine."""
+    return _files_count.get()
