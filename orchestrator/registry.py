@@ -130,6 +130,7 @@ class Registry:
                 found[metric.name] = plugin, metric
         return found
 
+    @cached_property
     def target_options(self) -> dict[str, type[TargetOptions]]:
         """Model of the options of each target that has any, by the target's name."""
         found: dict[str, type[TargetOptions]] = {}
