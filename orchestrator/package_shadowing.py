@@ -12,19 +12,24 @@ import csv
 import functools
 import hashlib
 import importlib.util
+import json
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
 from orchestrator.errors import Refused
 
+DISTRIBUTION = "tailback-testbed"
+"""Name of the distribution in pyproject.toml: a package index has a foreign `tailback`. It stands
+here, not in `orchestrator/__init__.py`, which a foreign distribution may have replaced."""
+FORMER_DISTRIBUTION = "tailback"
+"""Name of the distribution up to 0.2.0."""
 PACKAGES = ("orchestrator", "plugins", "tailback", "traffic", "traces", "firmware")
 """Top-level names of the installed packages."""
 OURS = Path(__file__).resolve().parents[1]
 """Folder that holds them side by side."""
 NAMED = 3
 """Files that a sentence names; of more it says how many."""
-REINSTALL = "Install tailback again: pip install --force-reinstall --no-deps tailback."
 APART = "install tailback in a virtual environment of its own"
 
 
@@ -46,7 +51,9 @@ def refuse_hidden(name: str) -> None:
     place = _import_folder(name)
     if place is None:
         raise Refused(
-            "tailback", f"its package {name!r} is not there (expected at {OURS / name})", REINSTALL
+            "tailback",
+            f"its package {name!r} is not there (expected at {OURS / name})",
+            reinstallation(own_distribution()),
         )
     if place != OURS / name:
         whose = _claiming_distribution([place, place / "__init__.py"], metadata.distributions())
@@ -73,10 +80,21 @@ def _import_folder(name: str) -> Path | None:
     return (place.parent if place.name == "__init__.py" else place).resolve()
 
 
+def reinstallation(own: metadata.Distribution | None) -> str:
+    """The remedy for lost files: pip's command, with the clone or wheel that pip recorded.
+
+    The source is the URL of direct_url.json (PEP 610), which pip writes for everything that does
+    not come from an index. A name alone would have pip ask an index, which does not have tailback.
+    """
+    text = None if own is None else own.read_text("direct_url.json")
+    source = json.loads(text)["url"] if text else "CLONE_OR_WHEEL"
+    return f"Install tailback again: pip install --force-reinstall --no-deps {source}"
+
+
 def own_distribution() -> metadata.Distribution | None:
     """The distribution that this file was installed with; None for a checkout."""
     try:
-        found = metadata.distribution("tailback")
+        found = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return None
     names = {str(file) for file in found.files or ()}
@@ -116,10 +134,10 @@ def refuse_replaced(
     strangers = [other for other in others if other.metadata["Name"] != own.metadata["Name"]]
     if whose := _claiming_distribution(changed, strangers):
         lack = f"{whose} was installed over its own {_listed(changed)}"
-        raise Refused("tailback", lack, f"Uninstall that, or {APART}. {REINSTALL}")
+        raise Refused("tailback", lack, f"Uninstall that, or {APART}. {reinstallation(own)}")
     if gone:
         lack = f"of its own files {_listed(gone)} is gone, with another distribution perhaps"
-        raise Refused("tailback", lack, REINSTALL)
+        raise Refused("tailback", lack, reinstallation(own))
     return (f"{_listed(changed)} was changed after the installation of tailback",)
 
 

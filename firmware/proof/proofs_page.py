@@ -12,10 +12,11 @@ This page is made by `tailback prove --page docs/proofs.md`; do not edit it.
 
 `tailback prove NAME` says of an algorithm whether an operation of its kernels can run over an
 int64, divide by 0, shift too far or leave an array, and of a Verilog module whether it computes
-what its kernel does, for all inputs. It takes any installed plugin's name, needs `pip install
-'tailback[prove]'`, and ends with exit code 0 where all is proved, 1 where something is refuted or
-open. With `--out FOLDER` every counterexample becomes a test of pytest that calls the real
-kernel, as plain Python on numbers that notice, or runs the Verilog in Icarus Verilog.
+what its kernel does, for all inputs. It takes any installed plugin's name, needs the extra `prove`
+(`pip install 'tailback-testbed[prove]'`), and ends with exit code 0 where all is proved, 1 where
+something is refuted or open. With `--out FOLDER` every counterexample becomes a test of pytest that
+calls the real kernel, as plain Python on numbers that notice, or runs the Verilog in Icarus
+Verilog.
 
 How kernels are proved: every path of a kernel is followed with parameters between what their
 model declares and fields of records between what the last table says. A state begins with zeros;

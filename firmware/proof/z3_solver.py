@@ -76,7 +76,7 @@ def z3() -> Any:
 
 def _installed() -> Any:
     if importlib.util.find_spec("z3") is None:
-        raise Refused("prove", "the solver is missing", "pip install 'tailback[prove]'")
+        raise Refused("prove", "the solver is missing", "pip install 'tailback-testbed[prove]'")
     import z3
 
     return z3

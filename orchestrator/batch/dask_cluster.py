@@ -110,7 +110,9 @@ def dask_executor(
         import distributed  # noqa: F401
     except ImportError:
         raise Refused(
-            "--scheduler", "dask.distributed is not installed", "pip install 'tailback[cluster]'"
+            "--scheduler",
+            "dask.distributed is not installed",
+            "pip install 'tailback-testbed[cluster]'",
         ) from None
     return lambda say: _connected(scheduler, say)
 

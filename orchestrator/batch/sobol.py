@@ -90,6 +90,6 @@ def _salib() -> tuple[Any, Any]:
             from SALib.analyze.sobol import analyze
             from SALib.sample.sobol import sample
     except ImportError:
-        text = "not installed here; pip install 'tailback[sweeps]' brings what it needs"
+        text = "not installed here; pip install 'tailback-testbed[sweeps]' brings what it needs"
         raise BadInput("--design saltelli", text) from None
     return sample, analyze

@@ -114,7 +114,7 @@ def sweep(
         typer.Option(
             metavar="ADDRESS",
             help="Run the points on the workers of a Dask cluster: tcp://head:8786, or the file of "
-            "its scheduler (pip install 'tailback[cluster]').",
+            "its scheduler (pip install 'tailback-testbed[cluster]').",
         ),
     ] = None,
     target: Annotated[

@@ -306,7 +306,7 @@ def _drawer(wanted: Sequence[Algorithm]) -> PlanDrawer:
     try:
         import hypothesis  # noqa: F401
     except ImportError:
-        text = "not installed here; pip install 'tailback[hunt]' brings what it needs"
+        text = "not installed here; pip install 'tailback-testbed[hunt]' brings what it needs"
         raise BadInput("tailback hunt", text) from None
     from orchestrator.fuzz.plan_strategies import PlanDrawer, schemes_of
 

@@ -20,6 +20,7 @@ PARTS = (
     "Makefile",
     "README.md",
     "CHANGELOG.md",
+    "changelog.d",
     "LICENSE",
     "pyproject.toml",
     "docs",

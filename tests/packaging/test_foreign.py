@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.package_shadowing import DISTRIBUTION
 from tests.packaging.conftest import Venv
 from tests.packaging.wheels import wheel as foreign_wheel
 
@@ -40,7 +41,7 @@ def test_a_distribution_installed_over_ours_is_named_until_ours_is_back(
     assert "is gone" in gone.stderr
     assert "Traceback" not in gone.stderr
 
-    venv.uninstall("tailback")
+    venv.uninstall(DISTRIBUTION)
     venv.install(wheel)
     assert venv.run(empty, "tailback", "plans").returncode == 0
 

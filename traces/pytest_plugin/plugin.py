@@ -1,6 +1,6 @@
 """pytest plugin: options, fixtures, the marker `needs`, the table of figures.
 
-pytest loads it wherever tailback is installed (see `entry`); a session that uses none of its
+pytest loads it wherever tailback is installed (see `entry_point`); a session that uses none of its
 fixtures pays for this file alone. It is then not a part of the package `traces`, a word that may
 mean a file of the user's: what is imported here before a test asks for a fixture is relative.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from traces.pytest_plugin.capabilities import (
+from .capabilities import (
     CAPABILITIES,
     CARD,
     DEVICE,
@@ -23,7 +23,7 @@ from traces.pytest_plugin.capabilities import (
     SOFTWARE,
     TARGETS,
 )
-from traces.pytest_plugin.figures import PROPERTY, Figure
+from .figures import PROPERTY, Figure
 
 if TYPE_CHECKING:
     from traces.pytest_plugin.decoded_frames import Frames
@@ -83,7 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
     targets(config)
     out: Path | None = config.getoption("tailback_figures")
     if out is not None:
-        from traces.pytest_plugin.table import FORMATS
+        from .table import FORMATS
 
         if out.suffix not in FORMATS:
             raise pytest.UsageError(
@@ -242,7 +242,7 @@ def figure(request: pytest.FixtureRequest, testbed: Lab) -> Callable[..., None]:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The table; reports come with their figures from other processes too."""
-    from traces.pytest_plugin.table import text, write
+    from .table import text, write
 
     found: list[Figure] = []
     for reports in terminalreporter.stats.values():

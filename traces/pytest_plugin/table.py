@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from traces.pytest_plugin.figures import Figure
+from .figures import Figure
 
 FORMATS = (".json", ".md", ".html")
 MISSED = "✗"

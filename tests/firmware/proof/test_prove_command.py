@@ -136,7 +136,7 @@ def test_without_its_solver_it_says_what_brings_it(monkeypatch: pytest.MonkeyPat
     )
     done = command("aside")
     assert done.exit_code == 2, done.output
-    assert "pip install 'tailback[prove]'" in done.output
+    assert "pip install 'tailback-testbed[prove]'" in done.output
     assert "Traceback" not in done.output
 
 
@@ -152,7 +152,7 @@ def test_without_yosys_a_module_is_refused_by_what_brings_it(
     )
     done = command("ps_clock")
     assert done.exit_code == 2, done.output
-    assert "pip install 'tailback[prove]'" in done.output
+    assert "pip install 'tailback-testbed[prove]'" in done.output
     assert command("aside").exit_code == 0
 
 

