@@ -14,7 +14,7 @@ from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import NEVER, record
 from orchestrator.plan.algorithm_params import Params, Rate, Sender
-from traffic.pareto_on_off import part_of, slot
+from traffic.pareto_on_off import scale_down, slot
 
 MOST_SLOTS = 100_000
 DRAWS = (1 << 32) - 1
@@ -44,7 +44,7 @@ STATE = record("lfsr", "carry")
 
 def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """ps from this frame to the next: a slot, and one more for every draw that fails."""
-    chance = part_of(DRAWS, params.rate, params.peak)
+    chance = scale_down(DRAWS, params.rate, params.peak)
     gap = max(slot(state, flow.length, params.peak), 1)
     state.lfsr = lfsr_next(state.lfsr)
     tries = 1
