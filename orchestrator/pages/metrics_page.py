@@ -75,7 +75,7 @@ KINDS = {
     "switch": ("Switches", "The node, where it has `reassembly`."),
     "external": (
         "External nodes",
-        "Devices of others ([a bought switch](../external.md)), by what our ports that face them "
+        "Devices of others ([a bought switch](../dut.md)), by what our ports that face them "
         "captured: `sw`.",
     ),
     "external port": (
