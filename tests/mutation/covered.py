@@ -13,10 +13,10 @@ SEEN, MADE = "tests/traces", "tests/traces/metrics"
 KEPT = f"{NODE}/node/test_kept.py::test_a_run_measures_what_it_did"
 """Whole short runs, by name: for lines that a step by itself does not reach."""
 WHOLE = {
-    "nic": "carried",
-    "output": "aside shared_aside granted dcqcn",
-    "receive": "inputs aside shared_aside granted",
-    "arrive": "aside shared_aside",
+    "nic_transmit": "carried",
+    "egress_enqueue": "aside shared_aside granted dcqcn",
+    "receive_path": "inputs aside shared_aside granted",
+    "link_delivery": "aside shared_aside",
     "buffer": "inputs copies aside",
 }
 TABLES = "tests/plugins/test_described.py::test_the_page_has_the_parameters_of"
@@ -43,13 +43,20 @@ ROOMS = (
         0.9,
         {
             "orchestrator/run/run_fidelity.py": (
-                *(f"{RUN}/test_run_fidelity.py", f"{RUN}/test_wakeup_lateness.py", f"{RUN}/test_program_fidelity.py"),
+                *(
+                    f"{RUN}/test_run_fidelity.py",
+                    f"{RUN}/test_wakeup_lateness.py",
+                    f"{RUN}/test_program_fidelity.py",
+                ),
             ),
             "orchestrator/run/wakeup_lateness.py": (
                 f"{RUN}/test_wakeup_lateness.py",
                 f"{RUN}/test_run_fidelity.py",
             ),
-            "orchestrator/run/verdict.py": (f"{RUN}/test_verdict.py", f"{RUN}/test_metric_uncertainty.py"),
+            "orchestrator/run/verdict.py": (
+                f"{RUN}/test_verdict.py",
+                f"{RUN}/test_metric_uncertainty.py",
+            ),
             "orchestrator/run/link_conservation.py": (f"{RUN}/test_link_conservation.py",),
             "orchestrator/run/buffer_conservation.py": (f"{RUN}/test_conservation_check.py",),
             "orchestrator/run/metric_uncertainty.py": (f"{RUN}/test_metric_uncertainty.py",),
@@ -64,7 +71,10 @@ ROOMS = (
                 f"{LAB}/controller/test_merge_recordings.py",
             ),
             "orchestrator/testbed/controller/controller_service.py": (
-                *(f"{LAB}/controller/test_queue.py", f"{LAB}/controller/test_controller_service.py"),
+                *(
+                    f"{LAB}/controller/test_queue.py",
+                    f"{LAB}/controller/test_controller_service.py",
+                ),
             ),
             "orchestrator/testbed/controller/clock_correction.py": (
                 f"{LAB}/controller/test_clock_correction_delays.py",
@@ -76,7 +86,9 @@ ROOMS = (
             "orchestrator/testbed/wire/rpc_server.py": (
                 *(f"{LAB}/wire/test_rpc_server.py", f"{LAB}/wire/test_desk.py"),
             ),
-            "orchestrator/testbed/wire/chunked_transfer.py": (f"{LAB}/wire/test_chunked_transfer.py",),
+            "orchestrator/testbed/wire/chunked_transfer.py": (
+                f"{LAB}/wire/test_chunked_transfer.py",
+            ),
         },
     ),
     Room(
@@ -113,18 +125,18 @@ ROOMS = (
                 *(f"{KEPT}[{run}]" for run in WHOLE.get(name, "").split()),
             )
             for name, tests in {
-                "limiter": "limiter limiter_steps transport_steps",
-                "nic": "nic_steps transport_steps",
-                "link": "link_steps",
-                "port": "port_steps output_steps nic_steps",
-                "output": "queue_steps output_steps",
+                "rate_limiter": "rate_limiter limiter_steps transport_steps",
+                "nic_transmit": "nic_steps transport_steps",
+                "transmitter": "link_steps",
+                "port_scheduler": "port_steps output_steps nic_steps",
+                "egress_enqueue": "queue_steps output_steps",
                 "buffer": "queue_steps output_steps buffer_steps",
-                "receive": "receive_steps transport_steps",
-                "lane": "holds",
-                "window": "window",
-                "transport": "transport_steps",
-                "control": "control_steps queue_steps",
-                "arrive": "arrive_steps",
+                "receive_path": "receive_steps transport_steps",
+                "lane_flow_control": "holds",
+                "send_window": "send_window",
+                "transport_calls": "transport_steps",
+                "control_frames": "control_steps queue_steps",
+                "link_delivery": "arrive_steps",
             }.items()
         },
         examples=3,
@@ -134,11 +146,18 @@ ROOMS = (
         0.9,
         {
             **{
-                f"traces/metrics/{name}.py": (f"{MADE}/test_{name}.py", f"{SEEN}/test_metrics.py")
-                for name in (
-                    *("entities", "recovery", "settling", "compute", "gauges", "pauses", "table"),
-                    *("swings", "completion"),
+                f"traces/metrics/{name}.py": (
+                    *(f"{MADE}/test_{test}.py" for test in tests.split()),
+                    f"{SEEN}/test_metrics.py",
                 )
+                for name, tests in {
+                    "entity_metrics": "entity_metrics entity_metrics_pause_durations",
+                    "transients": "transients transients_recovery_time transients_settling_time",
+                    "compute_metrics": "compute_metrics",
+                    "sample_statistics": "sample_statistics",
+                    "sample_table": "sample_table",
+                    "completion_times": "completion_times",
+                }.items()
             },
             "traces/analysis/flow_table.py": (
                 *(f"{SEEN}/analysis/test_flow_table.py", f"{SEEN}/test_analysis.py"),

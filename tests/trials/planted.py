@@ -16,7 +16,7 @@ VARIABLE = "TAILBACK_PLANTED"
 HOSTED = "orchestrator.testbed.agent.worker_supervisor"
 HOSTING = "orchestrator.testbed.agent.node_worker"
 MERGE = "orchestrator.testbed.controller.merge_recordings"
-PART_READ = "        return cls(machine, arrays, told, nics, clock, nodes)"
+PART_READ = "        return cls(machine, arrays, record, nics, clock, nodes)"
 SPAWNED = '__import__("os").posix_spawn("/bin/sleep", ["sleep", "1000"], {}, setsid=True)'
 
 
@@ -55,8 +55,8 @@ PLANTED: dict[str, Fault] = {
         "process namespace",
         (
             "orchestrator.targets.software.hosted_nodes_job",
-            "    spec = Spec(**told)\n",
-            f"    spec = Spec(**told)\n    {SPAWNED}\n",
+            "    spec = Spec(**record)\n",
+            f"    spec = Spec(**record)\n    {SPAWNED}\n",
         ),
     ),
     "a stray file": _fault(
