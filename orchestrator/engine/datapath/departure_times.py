@@ -83,7 +83,7 @@ def read_error_queue(w, rig, socket):  # type: ignore[no-untyped-def]
 @compiled
 def apply_report(w, rig, socket, k):  # type: ignore[no-untyped-def]
     """Apply message k of a batch, which reports a frame's departure or a failed launch."""
-    batch, report = rig.errors.batch, rig.errors.told
+    batch, report = rig.errors.batch, rig.errors.report
     known = error_queue.parse_report(batch.control[k], batch.headers[k, CONTROL_LENGTH], report)
     if known and report[ORIGIN] == error_queue.LAUNCH_REPORT:
         missed = report[CODE] == MISSED
