@@ -55,7 +55,7 @@ STATE = np.dtype(
     [
         ("una", np.int64),  # sender: first segment that was not acknowledged
         ("nxt", np.int64),  # the next new one
-        ("told", np.int64),  # octets that the destination knows of
+        ("announced", np.int64),  # octets that the destination knows of
         ("again", np.int64),  # octets that it wants credit for once more
         ("granted", np.int64),  # octets, by credits
         ("deadline", np.int64),  # of the timeout; NEVER, and 0 before it was first called
@@ -87,7 +87,7 @@ def is_requested(state):  # type: ignore[no-untyped-def]
 @compiled
 def time_out(state, flow):  # type: ignore[no-untyped-def]
     """Handle the timeout: data, a request or a credit was lost."""
-    state.told = -1
+    state.announced = -1
     left = (headers_of(flow) + flow.segment) * max(flow.available - state.una, 0)
     state.again = max(state.again, flow.octets_made + left - flow.demand)
     if state.una < state.nxt and not is_requested(state):
@@ -118,10 +118,10 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         time_out(state, flow)
     if flow.withdrawn != 0:  # it was switched off and on: its requests are void
         flow.withdrawn = 0
-        state.told = -1
+        state.announced = -1
     wanted = flow.demand + state.again
-    if wanted != state.told:
-        state.told = wanted
+    if wanted != state.announced:
+        state.announced = wanted
         message.sequence = max(wanted - params.unsolicited, 0)
         message.offset = params.unsolicited
         arm(state, params, flow, now)

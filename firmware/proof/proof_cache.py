@@ -33,7 +33,8 @@ def digest_of(algorithm: Algorithm | None, name: str, solver: str, timeout_s: fl
     """Digest of the prover, the engine, the time limit, and the packages of the algorithm's kernels
     or, for a module, the Verilog and all kernels that it may be compared with."""
     files = [*PROVER.glob("*.py"), *(ENGINE / "engine").rglob("*.py")]
-    files += [ENGINE / "algorithm.py", ENGINE / "plan" / "params.py", ENGINE / "plan" / "units.py"]
+    files += [ENGINE / "algorithm.py"]
+    files += [ENGINE / "plan" / "algorithm_params.py", ENGINE / "plan" / "units.py"]
     if algorithm is None:
         files += [*RTL.glob("*.v"), *(one for room in KERNELS for one in room.glob("*.py"))]
     else:

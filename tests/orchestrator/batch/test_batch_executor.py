@@ -153,7 +153,7 @@ def test_a_worker_that_dies_is_said_and_its_point_run_again() -> None:
 
 def test_a_point_that_ends_every_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = [sys.executable, "-P", "-c", "import os; os._exit(7)"]
-    monkeypatch.setattr(process_pool.interpreter, "module", lambda *words: ends)
+    monkeypatch.setattr(process_pool.python_command, "module", lambda *words: ends)
     said: list[str] = []
     with pytest.raises(RunFailed, match=r"seed 1: 2 workers ended with code 7"):
         run_points(points(random_flow(), 1), jobs=1, say=said.append)

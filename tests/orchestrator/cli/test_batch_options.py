@@ -92,7 +92,7 @@ def test_json_is_one_result_per_plan_and_a_second_time_nothing_is_run(
     kept = (tmp_path / "runs" / ".points").iterdir()
     before = {path: path.read_bytes() for path in kept}
     monkeypatch.setattr(
-        "orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"]
+        "orchestrator.batch.process_pool.python_command.module", lambda *words: ["false"]
     )
     again = tailback(*words)
     assert first.exit_code == again.exit_code == 0

@@ -115,7 +115,7 @@ def test_what_is_kept_is_not_run_again_and_what_is_not_run_says_so(
     first = tailback("beta", "--seeds", 2)
     assert first.exit_code == 0, first.output
     monkeypatch.setattr(
-        "orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"]
+        "orchestrator.batch.process_pool.python_command.module", lambda *words: ["false"]
     )
     assert tailback("beta", "--seeds", 2).stdout == first.stdout
     page = tailback("--seeds", 2, "--within", 0).stdout
@@ -206,7 +206,7 @@ def test_columns_made_elsewhere_are_taken_and_not_run_again(
     for paper in ("alpha", "beta"):
         (tmp_path / f"{paper}.json").write_text(tailback(paper, "--seeds", 2, "--json").stdout)
     monkeypatch.setattr(
-        "orchestrator.batch.process_pool.interpreter.module", lambda *words: ["false"]
+        "orchestrator.batch.process_pool.python_command.module", lambda *words: ["false"]
     )
     joined = ("--with", tmp_path / "alpha.json", "--with", tmp_path / "beta.json")
     here = ("--target", "gateware:1", "--within", 0)

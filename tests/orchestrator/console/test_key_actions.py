@@ -387,7 +387,7 @@ def test_a_plan_is_opened_changed_and_started(monkeypatch: pytest.MonkeyPatch) -
         def ended(self) -> bool:
             return True
 
-        def said(self) -> list[str]:
+        def new_lines(self) -> list[str]:
             return []
 
         def close(self) -> None:
@@ -469,7 +469,7 @@ def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over
 
 def test_a_second_run_is_put_beside_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     other = MadeSource(data("done", rows=50, name="other"))
-    monkeypatch.setattr(key_actions.sources, "FolderSource", lambda path: other)
+    monkeypatch.setattr(key_actions.run_sources, "FolderSource", lambda path: other)
 
     async def script(pilot: Any, app: Console) -> None:
         await pilot.press("v", "enter")

@@ -65,7 +65,7 @@ class Scripted(PythonKernels):
         self.answers, self.asked = answers, 0
         self.got: set[Branch] = set()
 
-    def _asked(self, table: Any, target: str, pace: float | None) -> tuple[str, str]:
+    def _request(self, table: Any, target: str, pace: float | None) -> tuple[str, str]:
         assert (target, pace) == ("software", SLOWLY)
         how, said, reached = self.answers[self.asked]
         self.asked += 1

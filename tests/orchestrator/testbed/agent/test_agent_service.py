@@ -90,7 +90,7 @@ def test_a_lease_that_nobody_renews_ends(served: Served):
     served.agent.expire(end + 0.001)
     assert not served.agent.leases
     assert "silent" in served.ask("beat", lease=LEASE)["refused"]
-    assert any("silent for 0.8 s; torn down" in line for line in served.message)
+    assert any("silent for 0.8 s; torn down" in line for line in served.said)
 
 
 def test_a_beat_renews_a_lease(served: Served):
@@ -176,7 +176,7 @@ def test_an_agent_that_comes_back_removes_what_its_predecessor_left(tmp_path: Pa
         again = Served(tmp_path)
         assert child.wait(PATIENCE_S) == -9
         assert not (tmp_path / "spool" / LEASE).exists()
-        assert any(f"process {child.pid} of lease {LEASE} was ended" in s for s in again.message)
+        assert any(f"process {child.pid} of lease {LEASE} was ended" in s for s in again.said)
         assert again.ask("hello")["body"]["left_over"] == again.agent.left_over
         again.agent.close()
     finally:

@@ -83,7 +83,7 @@ class Machine:
         patch.setattr(lease_module, "ethtool", SimpleNamespace(**net))
         wire = {"open_on": self.open_on, "hear": lambda ear, nonce: self.heard}
         wire["probe"] = lambda *words: "/".join(words)
-        patch.setattr(lease_module, "frames", SimpleNamespace(**wire))
+        patch.setattr(lease_module, "probe_frames", SimpleNamespace(**wire))
         loop = SimpleNamespace(call_later=self.call_later)
         patch.setattr(lease_module, "asyncio", SimpleNamespace(get_running_loop=lambda: loop))
 
