@@ -125,8 +125,7 @@ def refuse_wrong(
         raise Refused(
             who,
             "the cables are not as the plan says: " + "; ".join(wrong),
-            "Remedy: look at the cabling, the switch's VLANs and its spanning tree "
-            "(docs/dut.md).",
+            "Remedy: look at the cabling, the switch's VLANs and its spanning tree (docs/dut.md).",
         )
     if bare:
         names = ", ".join(str(cables[row]) for row in sorted(bare))
