@@ -34,19 +34,19 @@ def user() -> int:
 
 
 def is_mine(owner: int) -> bool:
-    """Whether files of an owner are this user's, for certain."""
+    """True if files of an owner certainly belong to this user."""
     if owner != user():
         return False
     return owner != _overflow() or _mapped() == [(0, EVERY_ID)]
 
 
 def is_system(path: Path, owner: int) -> bool:
-    """Whether a folder (absolute, without links) with this owner is the system's."""
+    """True if a folder (absolute, without links) with this owner belongs to the system."""
     return owner == ROOT or (path in SYSTEM and lacks_number(owner))
 
 
 def lacks_number(owner: int) -> bool:
-    """Whether an owner is shown by the overflow number because it has none in this namespace."""
+    """True if an owner has no number in this namespace, so that it shows as the overflow number."""
     return owner == _overflow() and not any(
         first <= owner < first + count for first, count in _mapped()
     )

@@ -120,7 +120,7 @@ def problems(kind: str, rtl: Rtl, state: np.dtype, params: np.dtype, kernels: An
     entity, dtype = ENTITY_NAMES[kind]
     fields = {"params": params, "state": state, entity: dtype, "frame": FRAME, "message": FRAME}
 
-    def known(name: str) -> bool:
+    def is_field(name: str) -> bool:
         record, _, one = name.partition(".")
         names = fields[record].names or () if record in fields else ()
         return name in ("now", "result") or (one in names and not fields[record][one].shape)
@@ -133,7 +133,7 @@ def problems(kind: str, rtl: Rtl, state: np.dtype, params: np.dtype, kernels: An
         one for ports in rtl.events.values() for one in ports.values() if isinstance(one, str)
     ]
     for name in [*held, *of_events, *rtl.outputs.values(), *rtl.ranges]:
-        if not known(name):
+        if not is_field(name):
             yield f"its module is to have {name!r}, which is no number of it"
     for name in [*held, *of_events]:
         if name == "result" or name.startswith("message."):

@@ -48,13 +48,16 @@ class Sweep:
 
         return parquet.read_table(self.folder / POINTS)
 
-    def places(self) -> pa.Table:
+    def parameter_points(self) -> pa.Table:
         """A row for each place: of each metric the mean over seeds, and `±` half its interval."""
         from pyarrow import parquet
 
         from orchestrator.batch.parquet_dataset import PARAMETER_POINTS
 
         return parquet.read_table(self.folder / PARAMETER_POINTS)
+
+    places = parameter_points
+    """The name of `parameter_points` until 0.3; it goes with 0.4."""
 
     def map(self, metric: str | None = None) -> Figure:
         """A metric over the plane of the first two axes; without one the first that is drawn."""

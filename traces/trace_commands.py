@@ -138,8 +138,8 @@ def analyze(
 ) -> None:
     """Judge captures: flows, losses, latency, feedback, pauses, probes, ECN, fairness.
 
-    Several captures of one experiment are read together: frames of tailback's and RoCE that were
-    seen at two points give latency, pauses seen at two points of one node give cascades.
+    Several captures of one experiment are evaluated together: frames of tailback and of RoCE at two
+    capture points give latency, pauses at two points of one node give cascades.
 
     A damaged file is read up to the damage, which is named once, on stderr.
     """

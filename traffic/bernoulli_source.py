@@ -11,7 +11,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from tailback.plugin import NEVER, Algorithm, Params, Rate, Sender, lfsr_next, record, traffic
-from traffic.pareto_on_off import part_of, slot
+from traffic.pareto_on_off import scale_down, slot
 
 MOST_SLOTS = 100_000
 DRAWS = (1 << 32) - 1
@@ -41,7 +41,7 @@ STATE = record("lfsr", "carry")
 
 def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """ps from this frame to the next: a slot, and one more for every draw that fails."""
-    chance = part_of(DRAWS, params.rate, params.peak)
+    chance = scale_down(DRAWS, params.rate, params.peak)
     gap = max(slot(state, flow.length, params.peak), 1)
     state.lfsr = lfsr_next(state.lfsr)
     tries = 1

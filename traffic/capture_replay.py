@@ -162,7 +162,7 @@ class Trace(Params):
         return sender.flows * len(table) * (sender.span // lasts + 1 if self.repeat else 1)
 
     def notes(self) -> list[str]:
-        """What of the capture is not repeated as it was."""
+        """Notes of the run: which properties of the capture the replay does not repeat."""
         lengths = self.captured()
         if not len(lengths):
             return ["no frame of the capture is of the flow and direction that it names"]

@@ -43,7 +43,7 @@ DIGIT = 20
 
 
 @compiled
-def part_of(whole, share, of):  # type: ignore[no-untyped-def]
+def scale_down(whole, share, of):  # type: ignore[no-untyped-def]
     """whole * share / of, rounded down, for a whole of 0 .. 2^60 and 0 <= share <= of < 2^41.
 
     The product need not fit an int64: digits of 20 bits of the whole are multiplied one by one.
@@ -140,7 +140,7 @@ first burst is drawn. `carry`: of the slots, see `traffic.pareto_on_off.slot`.""
 def draw_length(state, params, mean):  # type: ignore[no-untyped-def]
     """A length (ps) of the Pareto distribution with this mean."""
     state.lfsr = lfsr_next(state.lfsr)
-    least = part_of(mean, params.shape_num - params.shape_den, params.shape_num)
+    least = scale_down(mean, params.shape_num - params.shape_den, params.shape_num)
     exponent = negative_log2(state.lfsr) * params.shape_den // params.shape_num
     return times_power(least, exponent)
 
@@ -159,7 +159,7 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
         return gap
     full = gap
     off = params.burst * (beyond // params.rate)
-    off += part_of(params.burst, beyond % params.rate, params.rate)
+    off += scale_down(params.burst, beyond % params.rate, params.rate)
     draws = 0
     while state.left < full and draws < MOST_DRAWS:
         draws += 1

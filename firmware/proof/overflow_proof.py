@@ -23,7 +23,7 @@ from firmware.proof.counterexample_replay import field_out_of_range, overflow_of
 from firmware.proof.field_ranges import ENTITY, RECORDS
 from firmware.proof.parameter_bounds import presets_of
 from firmware.proof.path_merge import LATE
-from firmware.proof.random_witness import random_calls, random_value
+from firmware.proof.random_calls import random_calls, random_value
 from firmware.proof.smt_encoding import solve
 from firmware.proof.state_bounds_fixpoint import KernelPaths, explore_kernels
 from firmware.proof.symbolic_state import Obligation

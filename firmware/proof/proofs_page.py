@@ -10,50 +10,45 @@ HEAD = """# Proofs
 
 This page is made by `tailback prove --page docs/proofs.md`; do not edit it.
 
-`tailback prove NAME` says of an algorithm whether an operation of its kernels can run over an
-int64, divide by 0, shift too far or leave an array, and of a Verilog module whether it computes
-what its kernel does, for all inputs. It takes any installed plugin's name, needs the extra `prove`
-(`pip install 'tailback-testbed[prove]'`), and ends with exit code 0 where all is proved, 1 where
-something is refuted or open. With `--out FOLDER` every counterexample becomes a test of pytest that
-calls the real kernel, as plain Python on numbers that notice, or runs the Verilog in Icarus
-Verilog.
+`tailback prove NAME` checks for all inputs that no operation of an algorithm's kernels overflows an
+int64, divides by 0, shifts too far or leaves an array, and that a Verilog module computes the
+result of its kernel. It accepts the name of any installed plugin and needs `pip install
+'tailback-testbed[prove]'`. The exit code is 0 if everything is proved, 1 if something is refuted or
+open. With `--out FOLDER` every counterexample becomes a pytest test that calls the kernel as plain
+Python with checked integers, or runs the Verilog in Icarus Verilog.
 
-How kernels are proved: every path of a kernel is followed with parameters between what their
-model declares and fields of records between what the last table says. A state begins with zeros;
-bounds are looked for that every kernel keeps, or are declared by the algorithm (`bounds`) and
-held. Loops that are not gone round are bounded by what a round keeps. Where a kernel has more
-than some hundred ways they are joined behind every statement. Bounds know what operands have to
-do with each other (a share, a part, a mean); what they do not settle goes to the solver as whole
-numbers. The solver's word that something can happen does not count: it is run, and only then
-refuted. The state of a counterexample is within those bounds; that a run comes to it is said where
-a few events lead there from a new state, else nothing is known of it. Fields that count frames or
-octets of a whole run are within their ranges by the reason in the last table, not by what a kernel
-adds, which is held to 2^12 events or 2^32 octets at once.
+**Kernels** are proved by symbolic execution of every path. Parameters range over the bounds of
+their model, and fields of records over the bounds of the last table. A state starts with zeros; the
+prover searches for bounds that every kernel preserves, or checks those that the algorithm declares
+(`bounds`). Loops without unrolling are bounded by their invariants. If a kernel has more than some
+hundred paths, they are joined after every statement. Interval analysis knows relations of operands
+(a share, a part, a mean); remaining questions go to the solver, over the integers. A solver's
+counterexample counts only after the kernel was run with it. Its state is within the bounds; the
+page states a sequence of events that reaches it from a new state, if a short one exists. Fields
+that count frames or octets of a run are within their ranges for the reason in the last table, and
+each increment of a kernel is limited to 2^12 events or 2^32 octets.
 
-How modules are proved: yosys makes a transition system of the Verilog, which is followed over the
-clocks of an event from any state that the claim's other questions leave it in; what comes out is
-compared with the terms of the kernel, as vectors of 64 bits. Where a part of a module multiplies,
-divides, draws or spreads, the proof is cut: what the part comes to gets a name (`product`,
-`quotient`, ...), which the kernel's terms have as well, and that the part computes this is a
-question of its own, asked of that part where it lies; no claim leans on what was proved of another
-module. Lemmas of one clock are put together by induction, by hand. What a solver finds against a
-claim is computed again with the functions behind the names, and is run in Icarus Verilog: only
-what that shows is refuted, and rather than something within a part what is seen from outside. A
-question whose assumptions nothing fulfils is open.
+**Modules** are proved against their kernels: yosys converts the Verilog to a transition system that
+is unrolled over the clocks of an event from any state that the other questions of the claim permit;
+the result is compared with the terms of the kernel, as vectors of 64 bits. If a part of a module
+multiplies, divides, draws or spreads, the proof is cut: the result of the part becomes an
+uninterpreted function (`product`, `quotient`, ...), also in the kernel's terms, and a separate
+question proves this part in place; no claim relies on the proof of another module. Lemmas of one
+clock are combined by induction, by hand. A solver's counterexample is recomputed with the actual
+functions and run in Icarus Verilog; only then the claim is refuted. A question with contradictory
+assumptions is open.
 
-What a proof comes to hangs neither on what was proved before it nor on how busy the machine is:
-its terms are made in a context of the solver's in which there are no others, a question and a
-proof get so many of the solver's own steps, which it counts, and a run of a kernel so many
-operations. `--timeout` bounds a proof by the time of a core as well; on a core that is not much
-slower than ours steps are over first.
+**Results are reproducible**: they depend neither on earlier proofs nor on the load of the machine.
+Each proof has a solver context of its own and a limit of solver steps for each question and proof,
+and each run of a kernel a limit of operations. `--timeout` also limits the CPU time of a proof; on
+common cores the step limit comes first.
 
-A proof is kept in `~/.cache/tailback/proofs` by a digest of all that it depends on: the prover, the
-solver, the engine, and the rooms of the kernel's own files; of a module all Verilog and all
-kernels. `make test-slow`, which CI runs, holds every kernel and every module that has a claim to
-this page, `qcn_cp` with them: what has not changed is taken from what is kept, anything else is
-proved anew, and what is no longer proved fails. `make test` before it proves some kernels and the
-smallest module in any case. Faults that are planted in kernels and Verilog are tried by both, never
-from what is kept.
+**Cache**: a proof is stored in `~/.cache/tailback/proofs` under a digest of its dependencies: the
+prover, the solver, the engine, and the packages of the kernel's files; for a module all Verilog and
+all kernels. `make test-slow`, which CI runs, checks every kernel and every claimed module against
+this page, `qcn_cp` included: unchanged proofs come from the cache, others are repeated, and a
+failed proof fails the test. `make test` always proves some kernels and the smallest module. Both
+also try planted faults in kernels and Verilog, never from the cache.
 """
 
 UNCLAIMED = {

@@ -21,14 +21,14 @@ comes to a full queue."""
 
 
 def draws_for_room(plan: Plan, node: Node) -> bool:
-    """Whether a switch draws which of the frames that come together has room at a full queue."""
+    """True if a switch draws which of the frames that arrive together a full queue takes."""
     if plan.phase == "aligned" or type(node) is not Switch:
         return False
     return (node.target or plan.target) in IN_ENGINE
 
 
 def drift(plan: Plan, array: str, row: int, node: str) -> list[SeededField]:
-    """How slow the clock of a NIC is, for a row of a port or flow of it; of other nodes nothing."""
+    """Drift of the clock of a NIC for a row of a port or flow of it; none for other nodes."""
     if plan.clock_ppm == 0 or not isinstance(plan.nodes[node], Nic):
         return []
     most = (plan.clock_ppm << CLOCK_BITS) // PPM

@@ -93,7 +93,7 @@ def release(
     \b
       tailback release lab-2 --agent tcp://10.0.0.1:7010 --agent-key agent.pub
 
-    Prints the leases that were ended. Exit codes: 0 they were, 3 there are none or we may not.
+    Prints the leases that were ended. Exit codes: 0 ended, 3 no such lease or not permitted.
     """
     import asyncio
 

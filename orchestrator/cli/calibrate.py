@@ -22,15 +22,15 @@ def calibrate(
         str | None,
         typer.Option(
             metavar="|".join(CALIBRATED),
-            help="What carries the frames: packet (the default) needs no privilege, xdp does; auto "
-            "takes xdp where it is to be had.",
+            help="Sockets for the frames: packet (AF_PACKET, the default, unprivileged), xdp "
+            "(AF_XDP, for root), auto (xdp if available).",
         ),
     ] = None,
     ports: Annotated[
         str | None,
         typer.Option(
             metavar="A,B",
-            help="Two NICs that a cable joins, as the path; without it veth pairs are made. Needs "
+            help="Two NICs joined by a cable, as the path; default: veth pairs. Needs "
             "CAP_NET_ADMIN and CAP_NET_RAW.",
         ),
     ] = None,
@@ -46,10 +46,11 @@ def calibrate(
 ) -> None:
     """Measure the limits of this machine, with the real data path.
 
-    Frames that a core forwards, how late they leave, stalls of the clock, errors of limiters,
-    delay lines and times, how soon notifications and PAUSE are answered: a dated profile. `tailback
+    Measures the forwarding rate of a core, lateness of departures, stalls of the clock, errors of
+    limiters, delay lines and timestamps, and the latency of notifications and PAUSE; writes a dated
+    profile. `tailback
     run --target software` reads it before a run, and `tailback run --as FILE` simulates this
-    machine. Nothing else should run meanwhile: what it takes shows in the profile.
+    machine. Stop other programs meanwhile: their load shows in the profile.
 
     \b
       tailback calibrate

@@ -39,12 +39,11 @@ def clean(
 ) -> None:
     """Remove leftovers of killed runs and interrupted fetches.
 
-    That is half-written run folders whose process is gone; they are listed first. Folders of runs
-    that are going on, and finished runs, are never touched. Every run does the same when it
-    begins, so this is seldom needed; but what `tailback fetch` had of a run when it was interrupted
-    stays for the next one to go on with, and is removed only here. So are the points that are kept
-    (DIR/.points) of another tailback, other plugins or libraries than those that are installed now:
-    no plan would ever ask for them again.
+    Leftovers are partial run folders whose process has ended; the command lists them first. It
+    never touches folders of active or finished runs. Every run also removes leftovers at its start.
+    Only this command removes partial downloads of `tailback fetch`, which the next fetch would
+    resume, and stored points (DIR/.points) of other versions of tailback, plugins or libraries
+    than the installed ones, which no plan can use.
     """
     from orchestrator.batch.result_store import FOLDER, prune_store
     from orchestrator.live import session_registry

@@ -63,7 +63,7 @@ def machines(
     """List a controller's machines, their states, and the targets on which each can run a whole
     plan.
 
-    Exit codes: 0 it answered, 3 it did not or turned our key away.
+    Exit codes: 0 answered, 3 no answer or key rejected.
     """
     import asyncio
 

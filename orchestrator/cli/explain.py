@@ -43,7 +43,7 @@ def explain(
             metavar="N",
             min=2,
             max=100_000,
-            help="At most so many places: all combinations where they fit, else a sample.",
+            help="Largest number of parameter points: all combinations if they fit, else a sample.",
         ),
     ] = 64,
     design: Annotated[
@@ -75,8 +75,8 @@ def explain(
     """Search free parameters for the ranges in which a paper's statements hold.
 
     A plan states what the paper says ([[expect]]). Parameters that the paper does not give are
-    free within ranges: the plan is run on `simulated` at many places of these, and each statement
-    is judged at each. The result has the ranges where each holds and where all hold, the
+    free within ranges: the plan is run on `simulated` at many parameter points, and each statement
+    is evaluated at each. The result has the ranges where each holds and where all hold, the
     values that each alone excludes, and those that cannot be met, or not together.
 
     \b

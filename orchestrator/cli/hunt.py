@@ -28,12 +28,12 @@ def hunt(
         int | None,
         typer.Option(
             metavar="N",
-            help="Draw so many plans; 0: none, those in --out are tried alone. Default: 1000; with "
-            "--minutes any number.",
+            help="Number of drawn plans; 0: only the plans in --out. Default: 1000; with --minutes "
+            "unlimited.",
         ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(metavar="MINUTES", help="Draw no further plan after so long.")
+        float | None, typer.Option(metavar="MINUTES", help="Draw no further plan after this time.")
     ] = None,
     seed: Annotated[
         int, typer.Option(metavar="SEED", help="Of the first plans that are drawn.")
@@ -41,7 +41,7 @@ def hunt(
     against: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.py", help="The algorithms in this file are in every plan that is drawn."
+            metavar="FILE.py", help="Use the algorithms of this file in every drawn plan."
         ),
     ] = None,
     targets: Annotated[
@@ -58,15 +58,15 @@ def hunt(
         bool,
         typer.Option(
             "--cores",
-            help="Simulate each plan that can be cut on two cores too: is it the same?",
+            help="Also simulate each divisible plan on two cores and compare.",
         ),
     ] = False,
     branches: Annotated[
         bool,
         typer.Option(
             "--branches",
-            help="Run each plan as plain Python too: is it the same, which branches of kernels "
-            "does it reach?",
+            help="Also run each plan as plain Python, compare, and count the reached branches of "
+            "kernels.",
         ),
     ] = False,
     rtl: Annotated[
@@ -86,7 +86,7 @@ def hunt(
     ] = None,
     out: Annotated[
         Path,
-        typer.Option(metavar="DIR", help="Plans in DIR are tried first, what is found is kept."),
+        typer.Option(metavar="DIR", help="Try plans in DIR first; store findings there."),
     ] = Path("hunted"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -106,7 +106,7 @@ def hunt(
     Ctrl-C ends it early: findings until then are stored and printed.
 
     \b
-    Exit codes: 0 nothing was found, 1 something was, 2 bad input, 130 interrupted.
+    Exit codes: 0 no finding, 1 findings, 2 bad input, 130 interrupted.
     """
     from orchestrator.fuzz.algorithm_file import load_algorithms
     from orchestrator.fuzz.cross_target import CoreComparison, OtherTarget, refuse_unusable

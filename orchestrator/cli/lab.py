@@ -41,24 +41,23 @@ def lab(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where keys, inventory and the agents' notes are kept. Default: a folder that "
-            "goes when the lab ends.",
+            help="Folder of keys, inventory and the agents' journals. Default: a temporary folder.",
         ),
     ] = None,
     detach: Annotated[
         bool,
         typer.Option(
             "--detach",
-            help="Come back when all is up; with --folder, where `pid` says what to end and `log` "
-            "what was said.",
+            help="Return when all processes are ready; with --folder, which then has `pid` and "
+            "`log`.",
         ),
     ] = False,
 ) -> None:
     """Run a local testbed of two emulated machines until Ctrl-C.
 
     The machines are network namespaces; each has a real agent, and a veth pair is the cable between
-    their NICs eth1. The controller is an ordinary one. It prints the command that runs a plan
-    across them. All that it made is removed when it ends, also when it is killed.
+    their NICs eth1. The controller is an ordinary one. The lab prints the command that runs a plan
+    across the machines. At its end, also after SIGKILL, the lab removes everything it created.
 
     \b
       tailback lab
@@ -66,7 +65,7 @@ def lab(
       tailback run quickstart --controller tcp://127.0.0.1:7011 --keys lab/keys/user
       kill $(cat lab/pid)
 
-    Exit codes: 0 it was ended, 2 there are no namespaces to be had here.
+    Exit codes: 0 ended, 2 this machine has no namespaces.
     """
     if not sys.platform.startswith("linux"):
         raise Refused("tailback lab", f"it needs Linux, and this is {sys.platform}", "")

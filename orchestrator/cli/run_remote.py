@@ -87,16 +87,15 @@ def fetch(
 ) -> None:
     """Fetch the folder of a run across machines from its controller.
 
-    `tailback run --controller` does so by itself; this is for when the connection was lost for
-    longer than it waits, or the fetch was interrupted: it goes on where that one was. A controller
-    remembers its last hundred runs, while it runs. Every file is checked against its checksum; a
-    folder that is there already is not fetched again. `tailback clean` removes what an interrupted
-    fetch left.
+    `tailback run --controller` fetches the folder itself. Use this command after a longer loss of
+    the connection or an interrupted fetch, which it resumes. A controller remembers its last
+    hundred runs, while it runs. Every file is checked against its checksum; an existing folder is
+    not fetched again. `tailback clean` removes what an interrupted fetch left.
 
     \b
       tailback fetch 4f1c9a0d22e87b31 --controller tcp://10.0.0.1:7011
 
-    Prints the path of the folder. Exit codes: 0 it is there, 3 it did not come.
+    Prints the path of the folder. Exit codes: 0 complete, 3 not fetched.
     """
     from orchestrator.testbed.controller import controller_client
     from orchestrator.testbed.curve_keys import default_folder

@@ -55,24 +55,25 @@ def sweep(
         list[str] | None,
         typer.Option(
             metavar="KEY=RANGE",
-            help="What is varied: a..b, a..b/6 (six values), a..b/6:log, a..b:int, or a list. "
-            "KEY & KEY=… are one. May be given again. Default: [sweep] of the plan.",
+            help="Varied parameter: a..b, a..b/6 (six values), a..b/6:log, a..b:int, or a list. "
+            "KEY & KEY=… is one parameter. Repeatable. Default: [sweep] of the plan.",
             autocompletion=complete_key,
         ),
     ] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
-            metavar="N", help="How many seeds each place has, or a list (3,5,8..12). Default: 1."
+            metavar="N",
+            help="Number of seeds of each parameter point, or a list (3,5,8..12). Default: 1.",
         ),
     ] = None,
     design: Annotated[
         Layout | None,
         typer.Option(
-            help="All combinations (grid), a Latin hypercube or a Sobol sequence of --points "
-            "places; auto: the grid if it has no more. saltelli: how much of what a metric varies "
-            "by comes of each parameter. adaptive: --points places, most of them where --edge is "
-            "crossed. Default: grid."
+            help="grid: all combinations. lhs, sobol: a Latin hypercube or Sobol sequence of "
+            "--points parameter points. auto: the grid if it has no more. saltelli: Sobol indices, "
+            "the share of a metric's variance by parameter. adaptive: --points parameter points, "
+            "most of them near the --edge. Default: grid."
         ),
     ] = None,
     points: Annotated[
@@ -81,7 +82,8 @@ def sweep(
             metavar="N",
             min=2,
             max=100_000,
-            help="Places of a sample, and of a grid where ranges have no steps. Default: 64.",
+            help="Parameter points of a sample, and of a grid if ranges have no steps. Default: "
+            "64.",
         ),
     ] = None,
     metrics: Annotated[
@@ -89,13 +91,13 @@ def sweep(
         typer.Option(
             "--metric",
             metavar="METRIC",
-            help="What is kept: METRIC of ENTITY in PHASE, with * and ?, of which parts may be "
-            "left out. May be given again. Default: all of queues and traffic.",
+            help="Stored metric: METRIC of ENTITY in PHASE, with * and ?; parts may be omitted. "
+            "Repeatable. Default: all metrics of queues and traffic.",
         ),
     ] = None,
     draw: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC", help="What is drawn. May be given again."),
+        typer.Option(metavar="METRIC", help="Drawn metric. Repeatable."),
     ] = None,
     edge: Annotated[
         str | None,
@@ -105,8 +107,9 @@ def sweep(
         str | None,
         typer.Option(
             metavar="'METRIC = WIDTH'",
-            help="A place has seeds enough, three at least, once half of the 95 % interval of this "
-            "is no wider than a value, or a share of the mean (5%).",
+            help="Add seeds to a parameter point (at least three) until half of the 95 % interval "
+            "of "
+            "this metric is at most a value, or a share of the mean (5%).",
         ),
     ] = None,
     scheduler: Annotated[
@@ -121,8 +124,9 @@ def sweep(
         str | None,
         typer.Option(
             metavar="TARGET",
-            help="Where points are run: simulated (the default, several at once), or software or "
-            "gateware, one after another here.",
+            help="Target of the points: simulated (the default, in parallel), or software or "
+            "gateware, "
+            "one after another on this machine.",
             autocompletion=complete_target,
         ),
     ] = None,
@@ -131,7 +135,7 @@ def sweep(
         typer.Option(
             metavar="ADDRESS",
             help="Run the points across machines, one after another: tcp://127.0.0.1:7011. With "
-            "--target gateware: one on each that can, side by side.",
+            "--target gateware: in parallel, one on each capable machine.",
         ),
     ] = None,
     keys: KeysWithController = None,
@@ -146,7 +150,7 @@ def sweep(
         Path,
         typer.Option(
             metavar="DIR",
-            help="Tables and figures are kept in DIR/<plan>/, what was measured in DIR/.points/.",
+            help="Tables and figures go to DIR/<plan>/, results of points to DIR/.points/.",
         ),
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -154,9 +158,9 @@ def sweep(
 ) -> None:
     """Run a plan at many parameter points, each with several seeds.
 
-    What is varied stands in the plan ([sweep]) or behind --over. Each point is a run, on
-    `simulated` unless --target says otherwise, of which only the numbers are kept: a table of
-    points and one of places (mean and 95 % interval over the seeds) as Parquet, maps and curves,
+    The plan ([sweep]) or --over lists the varied parameters. Each point is a run, by default on
+    `simulated`, of which only metrics are stored. The result has a table of points and a table of
+    parameter points (mean and 95 % interval over the seeds) as Parquet, maps and curves, and
     report.html.
 
     \b
@@ -170,9 +174,9 @@ def sweep(
       tailback sweep mine.toml --controller tcp://10.0.0.1:7011 --target gateware
 
     \b
-    Exit codes: 0 done, 2 bad input, or not agreed to, 3 a run failed. Ctrl-C keeps what is done:
-    the same command goes on there, and a wider sweep runs only what is new. `tailback console`
-    shows a sweep while it is run.
+    Exit codes: 0 done, 2 bad input, or not confirmed, 3 a run failed. After Ctrl-C the same command
+    continues from the stored points; a wider sweep runs only new points. `tailback console` shows
+    a running sweep.
     """
     from orchestrator.batch.batch_executor import open_result_store
     from orchestrator.batch.sweep_design import Sweep, SweepOptions

@@ -45,7 +45,7 @@ def mul_div(whole, num, den):  # type: ignore[no-untyped-def]
 
 @compiled
 def rest_of(whole, num, den):  # type: ignore[no-untyped-def]
-    """What the division of `mul_div` leaves: whole * num modulo den, of the same ranges.
+    """Remainder of the division of `mul_div`: whole * num modulo den, of the same ranges.
 
     Whoever adds shares one after the other carries it, so that the sum is not rounded with each.
     """

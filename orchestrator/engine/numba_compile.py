@@ -142,11 +142,11 @@ def inner_dispatcher(function: Callable[..., Any], inline: bool) -> LinkUnit:
     options = {**OPTIONS, "forceinline": inline}
     decorate = numba.njit(**options, pipeline_class=LinkedPipeline)
 
-    def whole(function: Callable[..., Any]) -> Any:
+    def dispatcher_of(function: Callable[..., Any]) -> Any:
         with _use_package_cache(function):
             return with_code_cache(decorate(function))
 
-    return LinkUnit(function, options, whole)
+    return LinkUnit(function, options, dispatcher_of)
 
 
 def compile_entry(function: Any, kinds: Kinds, file: Path) -> Entry | str:

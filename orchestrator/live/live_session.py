@@ -55,7 +55,7 @@ class FramesRequest:
     request: feed_messages.FramesNear
     answer: Callable[[feed_messages.Reply], None]
 
-    def found(self, frames: list[feed_messages.CapturedFrame]) -> None:
+    def reply_with(self, frames: list[feed_messages.CapturedFrame]) -> None:
         """Answer with these frames."""
         reply = feed_messages.CapturedFrames(
             run=self.request.run, request=self.request.request, frames=frames

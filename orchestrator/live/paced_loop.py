@@ -54,7 +54,7 @@ class PacedLoop:
                 run_to_end(self.session.carry_out(order, self.changes))
             for asked in self.session.frame_requests():
                 request = asked.request
-                asked.found(captured_near([self.assembly], request.time_ps, request.most))
+                asked.reply_with(captured_near([self.assembly], request.time_ps, request.most))
             goal = min(self._goal(), end)
             all_done = loop(goal)
             now = int(self.assembly.world.clock[0].now)

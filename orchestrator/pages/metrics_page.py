@@ -69,17 +69,17 @@ KINDS = {
         "Of a traffic entry whose flows carry messages, and of `traffic`. Small messages have up "
         "to 100 KB, medium ones up to 10 MB, large ones more.",
     ),
-    "nic": ("NICs", "The node. What a notification point does is there where it has one."),
+    "nic": ("NICs", "The node, with the metrics of its notification point."),
     "sink": ("Sinks", "The node, where it has a notification point."),
     "switch": ("Switches", "The node, where it has `reassembly`."),
     "external": (
         "External nodes",
-        "Devices of others ([a bought switch](../external.md)), by what our ports that face them "
-        "captured: `sw`.",
+        "Devices under test ([DUT](../dut.md)), measured by captures at tailback's ports that face "
+        "them: `sw`.",
     ),
     "external port": (
         "Ports of external nodes",
-        "By what came out there, at our port that is cabled to it: `sw.sink`.",
+        "Frames out of the device, captured at tailback's port that is cabled to it: `sw.sink`.",
     ),
     "network": ("The network", "The entity `network`."),
 }

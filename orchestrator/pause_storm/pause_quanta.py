@@ -13,7 +13,7 @@ stands still for less than three quarters of the hold leaves no lapse."""
 MOST_SHARE = 7, 8
 LEAST_DIVISOR = 8
 FRAME_NS = 2_500
-"""What a frame takes of a core, with its stamp: 2.0 us on that of docs/storm.md, and some."""
+"""What a frame takes of a core, with its stamp: 2.0 us on that of docs/pfc-storm.md, and some."""
 BUSY = 3, 4
 """Of a core, at the most: a thread that sleeps the rest may have the real-time scheduling class."""
 LATENESSES = 4

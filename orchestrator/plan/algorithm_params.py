@@ -296,7 +296,7 @@ class Params(BaseModel):
         return None
 
     def notes(self) -> list[str]:
-        """What a run with these parameters should say of them, one sentence each."""
+        """Notes of a run with these parameters, one sentence each."""
         return []
 
     @classmethod

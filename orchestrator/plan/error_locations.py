@@ -115,7 +115,7 @@ def with_locations(error: BadInput, layers: Sequence[Layer]) -> BadInput:
     """The same error with a place for every problem that has one."""
     book = PlanLocations(layers)
     found = [
-        problem if problem.at else replace(problem, at=book.place(problem.where, error.source))
+        problem if problem.at else replace(problem, at=book.location(problem.where, error.source))
         for problem in islice(error.problems, MOST)
     ]
     return BadInput(error.source, [*found, *error.problems[MOST:]]) if found else error
@@ -130,8 +130,8 @@ class PlanLocations:
         self._mark = f"mark-{secrets.token_hex(8)}"
         """Begins the keys that are marks; no plan can have it by chance or on purpose."""
 
-    def place(self, where: str, source: str) -> str:
-        """file:line of a key path as messages have it; nothing where none is known."""
+    def location(self, where: str, source: str) -> str:
+        """`file:line` of a key path as error messages write it; empty if no layer has the key."""
         path = segments(where)
         for number, written in self._written(path, source):
             table = self._lines(number)

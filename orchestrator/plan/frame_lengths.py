@@ -35,7 +35,7 @@ def longest_frames(resolved: ResolvedPlan) -> dict[str, int]:
     if plan.programs:
         most = max(of.values())
         return dict.fromkeys(longest, max(most, LONGEST_MESSAGE))
-    ways = plan.ways()
+    ways = plan.multipath_routes()
     peers = {way.sender.entity: way.receiver.node for way in plan.directions()}
     for flow in plan.flows():
         octets = of[flow.entry]

@@ -1,4 +1,4 @@
-"""How many frames the sources of a plan offer, and whether a run of so many can be waited for."""
+"""Estimate of the frames that the sources of a plan offer, and limit on a run of so many."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ class Plan(PlanModel):
         """Node -> destination -> name of the port towards it."""
         return routes(self)
 
-    def ways(self) -> MultipathRoutes:
+    def multipath_routes(self) -> MultipathRoutes:
         """Node -> destination -> names of all ports towards it, where the node may choose."""
         return multipath_routes(self)
 

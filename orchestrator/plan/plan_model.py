@@ -84,12 +84,12 @@ class PlanModel(BaseModel):
     """Figures that a report draws first, as the paper does; without effect on the run."""
     sweep: Sweep | None = None
     """Parameters that `tailback sweep` varies. Not part of a run: a run folder does not keep it."""
-    _kept: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _memo: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def memo(self) -> dict[str, Any]:
         """Memoised facts about it (`orchestrator.plan.plan_model`)."""
-        return self._kept
+        return self._memo
 
 
 MemoResult = TypeVar("MemoResult")
@@ -104,10 +104,10 @@ def memoized(find: Callable[[PlanModel], MemoResult]) -> Callable[[PlanModel], M
     name = f"{find.__module__}.{find.__qualname__}"
 
     @functools.wraps(find)
-    def found(plan: PlanModel) -> MemoResult:
-        if name not in plan.kept:
-            plan.kept[name] = find(plan)
-        kept: MemoResult = plan.kept[name]
-        return kept
+    def memoized_find(plan: PlanModel) -> MemoResult:
+        if name not in plan.memo:
+            plan.memo[name] = find(plan)
+        result: MemoResult = plan.memo[name]
+        return result
 
-    return found
+    return memoized_find

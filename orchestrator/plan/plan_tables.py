@@ -188,7 +188,7 @@ class External(Switch):
     """An external device (DUT), such as a switch, between emulated nodes. It is known by what it
     does with frames; `as` gives the model that it is checked against.
 
-    Its ports are interfaces of this machine by `--testbed` or `--external` (docs/external.md). The
+    Its ports are interfaces of this machine by `--testbed` or `--external` (docs/dut.md). The
     settings of a switch say what it is supposed to do, and go with `as` alone.
     """
 

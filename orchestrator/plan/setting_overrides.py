@@ -56,7 +56,7 @@ def with_setting_locations(
         for key in keys_for(setting.partition("=")[0].strip(), [], SET)
     ]
 
-    def place(problem: Problem) -> str:
+    def setting_of(problem: Problem) -> str:
         if problem.where == SET:
             return ""
         path = key_segments(problem.where)
@@ -64,7 +64,7 @@ def with_setting_locations(
         found = found or (list(descriptions) if sole and len(descriptions) == 1 else [])
         return found[0] if found else ""
 
-    problems = [one if one.at else replace(one, at=place(one)) for one in error.problems]
+    problems = [one if one.at else replace(one, at=setting_of(one)) for one in error.problems]
     return BadInput(error.source, problems) if problems else error
 
 

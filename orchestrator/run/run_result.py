@@ -181,7 +181,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
                 for entry, use in resolved.uses["traffic"].items()
                 for text in use.params.notes()
             ),
-            *starved.found(resolved, recording),
+            *starved.starvation_notes(resolved, recording),
             *program_notes(resolved, recording),
             *external_notes(resolved, recording, seen),
         ],

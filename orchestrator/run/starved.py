@@ -11,7 +11,7 @@ SHOWN = 4
 """So many flows are named; there may be thousands."""
 
 
-def found(resolved: ResolvedPlan, recording: Recording) -> list[str]:
+def starvation_notes(resolved: ResolvedPlan, recording: Recording) -> list[str]:
     """A sentence for each port where flows starve.
 
     Looked at are the flows of a traffic entry to one destination, where each has a NIC of its own,

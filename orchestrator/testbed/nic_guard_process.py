@@ -63,7 +63,7 @@ def restore_pause(nic: str, words: PauseParameters | None) -> PauseParameters | 
 
 
 PRIVILEGE = "Remedy: run as root, or with the capabilities cap_net_admin and cap_net_raw."
-IN_USE = "Remedy: interfaces that nothing else uses, without addresses (docs/external.md)."
+IN_USE = "Remedy: interfaces that nothing else uses, without addresses (docs/dut.md)."
 
 
 def claim(names: list[str], claims: list[Claim]) -> dict[str, Any]:

@@ -349,7 +349,7 @@ def page(
     made_now = f"{when}, commit {of}"
     told = {**{name: (made_now, rows) for name, rows in found.items()}, **(others or {})}
     lines = [
-        "# Speed",
+        "# Performance",
         "",
         f"What `make bench` measured on {made_now}, on one machine: {where}.",
         "A row with an aim says whether it was reached. Peers ran in turn with what stands beside",

@@ -29,7 +29,7 @@ FOLLOWED = 3
 PACKAGES = ("orchestrator.engine.", "plugins.", "traffic.")
 CODEC = "orchestrator.engine.frames.frame_codec."
 """What happens below its functions is field after field."""
-GIVES_INDEX = ("take", "leave", "leave_line", "pop_control")
+GIVES_INDEX = ("take", "leave_host_queue", "leave_line", "pop_control")
 """Functions that return the descriptor of a frame."""
 
 PLAN: dict[str, Any] = {
@@ -133,9 +133,14 @@ class Watch:
     def _born(self, index: int) -> None:
         maker = self.stack[-1]
         place = maker.frame.f_locals
-        if maker.name.endswith(".host_queue.leave") and place["flow"].frames_sent == FOLLOWED:
+        if (
+            maker.name.endswith(".host_queue.leave_host_queue")
+            and place["flow"].frames_sent == FOLLOWED
+        ):
             self.index["data"] = index
-        if maker.name.endswith(".tell_source") and place["culprit"] == self.index.get("data"):
+        if maker.name.endswith(".send_message_to_source") and place["culprit"] == self.index.get(
+            "data"
+        ):
             self.index["cnm"] = index
 
 

@@ -81,7 +81,7 @@ def test_the_way_of_a_data_frame_is_as_the_page_says() -> None:
 
 def test_the_way_of_a_cnm_is_as_the_page_says() -> None:
     first, *others = events(called()["cnm"])
-    sampled = next(n for n, (name, _) in enumerate(first) if name.endswith(".notify_source"))
+    sampled = next(n for n, (name, _) in enumerate(first) if name.endswith(".notify_chosen_source"))
     assert first[: sampled + 1] == [
         pair for pair in events(called()["data"])[1] if pair in first[: sampled + 1]
     ], "it begins within an event of the data frame"
@@ -118,10 +118,23 @@ def test_the_picture_shows_functions_that_the_page_names() -> None:
     }
     assert names - page == set()
     beside = {"capture", "is_message", "lane_index", "call_kernel", "count_arrival", "_count"}
-    beside |= {"make_canonical", "encode", "decode", "meet_arriving", "take_message", "wake_end"}
-    beside |= {"heed_in_time", "wake_node_in_time", "touch_addressed"}
-    beside |= {"obey_link", "take_other", "counted_ahead", "is_only_counted", "count_frame"}
-    on_the_lines = {"arrive", "hand_over", "leave_line"}
+    beside |= {
+        "make_canonical",
+        "encode",
+        "decode",
+        "call_arrival_kernel",
+        "receive_message",
+        "wake_receiver",
+    }
+    beside |= {"on_cnm_synced", "wake_node_synced", "sync_addressed_port"}
+    beside |= {
+        "apply_link_control",
+        "receive_other",
+        "count_at_send",
+        "is_count_only",
+        "count_frame",
+    }
+    on_the_lines = {"deliver_from_line", "deliver_due_frames", "leave_line"}
     assert page - names == beside | on_the_lines
 
 

@@ -1,4 +1,4 @@
-"""Every word in a name that users read is a term of docs/glossary.md, or in its lists of words.
+"""docs/glossary.md: two sorted tables, and every word in a name that users read is in them.
 
 Names are cut into words, so that a new key made of known words is fine, and one with a word that
 stands nowhere is not: define it, or take one that is there.
@@ -6,6 +6,7 @@ stands nowhere is not: define it, or take one that is there.
 
 from __future__ import annotations
 
+import itertools
 import re
 import tokenize
 from collections.abc import Callable, Iterator
@@ -31,6 +32,109 @@ TERMS, LISTS = PAGE.split("\n## Words of the field\n")
 
 def words(name: str) -> set[str]:
     return set(re.findall(r"[a-z][a-z0-9]*", name.lower().replace("_", " ")))
+
+
+FIELD_COLUMNS = ["term", "synonyms", "meaning"]
+SECTIONS = ("Terms of the field", "Terms of tailback")
+OWN_COLUMNS = ["term", "field term", "reason for another word", "meaning"]
+
+
+def table(section: str, page: str) -> list[list[str]]:
+    """Rows of the table of a section, its header first and the ruler left out."""
+    text = page.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    lines = re.findall(r"^\| ?(.*)\|$", text, re.M)
+    rows = [[cell.strip() for cell in re.split(r" ?\| ?", line.rstrip())] for line in lines]
+    return [row for row in rows if set(row[0]) != set("-")]
+
+
+def sort_key(row: list[str]) -> str:
+    """Order of a term in its table: letters, digits and blanks, without case or marks."""
+    return re.sub(r"[^a-z0-9 ]", "", row[0].lower())
+
+
+def mistakes(page: str) -> list[str]:
+    """Rules of the two tables that a page breaks, one sentence each."""
+    wrong = []
+    seen: dict[str, str] = {}
+    for section, columns in zip(SECTIONS, (FIELD_COLUMNS, OWN_COLUMNS), strict=True):
+        header, *rows = table(section, page)
+        if header != columns:
+            wrong.append(f"{section}: columns {header}, expected {columns}")
+        wrong += [
+            f"{section}: {row[0]!r} has {len(row)} cells, expected {len(columns)}"
+            for row in rows
+            if len(row) != len(columns)
+        ]
+        wrong += [
+            f"{section}: {after[0]!r} stands behind {before[0]!r}"
+            for before, after in itertools.pairwise(rows)
+            if sort_key(before) > sort_key(after)
+        ]
+        may_be_empty = {"synonyms"}
+        wrong += [
+            f"{section}: {row[0]!r} has no {column}"
+            for row in rows
+            for column, cell in zip(columns, row, strict=False)
+            if column not in may_be_empty and not re.search(r"\w", cell)
+        ]
+        for row in rows:
+            if seen.setdefault(row[0], section) != section:
+                wrong.append(f"{row[0]!r} stands in both tables")
+    return wrong
+
+
+def test_the_two_tables_are_sorted_and_complete() -> None:
+    assert mistakes(PAGE) == []
+
+
+def test_both_tables_are_read() -> None:
+    assert len(table("Terms of the field", PAGE)) > 80
+    assert len(table("Terms of tailback", PAGE)) > 50
+
+
+SMALL = """
+## Terms of the field
+
+| term | synonyms | meaning |
+|---|---|---|
+| buffer | | octets |
+| queue | qdisc | frames |
+
+## Terms of tailback
+
+| term | field term | reason for another word | meaning |
+|---|---|---|---|
+| lane | traffic class | wider | frames |
+| pace | time dilation | inverse | ratio |
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("lane | traffic class", "lane | ", "'lane' has no field term"),
+        ("inverse", "", "'pace' has no reason for another word"),
+        ("| octets |", "| |", "'buffer' has no meaning"),
+        ("| lane", "| rate", "'pace' stands behind 'rate'"),
+        ("| buffer", "| *Shaper*", "'queue' stands behind '*Shaper*'"),
+        ("| pace", "| queue", "'queue' stands in both tables"),
+        ("| wider ", "", "'lane' has 3 cells, expected 4"),
+        ("| term | synonyms |", "| word | synonyms |", "columns"),
+    ],
+)
+def test_a_planted_mistake_of_a_table_is_reported(before: str, after: str, sentence: str) -> None:
+    assert mistakes(SMALL) == []
+    assert before in SMALL
+    assert any(sentence in wrong for wrong in mistakes(SMALL.replace(before, after)))
+
+
+@pytest.mark.parametrize("term", ["ECMP", "DUT", "AQM", "heartbeat", "qdisc", "JCT"])
+def test_a_reader_with_the_fields_word_finds_a_row(term: str) -> None:
+    rows = table("Terms of the field", PAGE)
+    (row,) = [row for row in rows if term in re.split(r", ", row[0])]
+    named = re.findall(r"[\w-]+", row[2].removeprefix("see "))
+    others = {row[0] for section in SECTIONS for row in table(section, PAGE)}
+    assert all(any(word in other for other in others) for word in named)
 
 
 def known() -> set[str]:

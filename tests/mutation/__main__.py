@@ -70,10 +70,17 @@ def main() -> int:
         action="store_true",
         help="only what survived last time: where tests were added and the file is as it was",
     )
+    parser.add_argument(
+        "--survivors", action="store_true", help="list survivors of the last time; try nothing"
+    )
     asked = parser.parse_args()
     if unknown := sorted(set(asked.files) - set(TESTS)):
         print(f"{unknown[0]} is not covered; see tests/mutation/covered.py", file=sys.stderr)
         return 2
+    if asked.survivors:
+        for file in asked.files or TESTS:
+            print(page.survivors_text(file), end="")
+        return 0
     files = asked.files or (list(TESTS) if asked.all else changed(asked.base))
     if not files:
         print(f"no covered file differs from {asked.base}", file=sys.stderr)

@@ -13,42 +13,40 @@ SCORES = Path(__file__).with_name("scores.json")
 REASONS = Path(__file__).with_name("reasons.toml")
 PAGE = HERE / "docs" / "mutation.md"
 HEAD = """\
-# Mutation testing
+# Mutation testing of the sources
 
-**Does a test turn red when a line is wrong? Every small change to the files below was tried.**
+**Mutation scores of the tested files: the share of small source changes that a test detects.**
 
-A *mutant* is a source file with one change: a comparison off by its edge or turned round, `and`
-for `or`, a sum for a difference, a number one up or down, a condition negated, a loop that does
-nothing, a call or an assignment left out. For each, the tests beside the file run, those that reach
-the line; a mutant is *found* when one of them fails. What survives is a test that is missing, or a
-change that nobody could see, and then its reason stands here.
+A *mutant* is a source file with one change: a comparison off by one or inverted, `and` for `or`, a
+sum for a difference, a number one up or down, a negated condition, an empty loop, a call or an
+assignment removed. For each mutant, the tests that reach the changed line run; a mutant is *found*
+if one of them fails. A *survivor* is either a missing test or an equivalent change, and then
+`tests/mutation/reasons.toml` has the reason.
 
 ```text
 make mutants                    # covered files that differ from main, and their tests
-make mutants FILES="FILE ..."   # these
+make mutants FILES="FILE ..."   # these files
 make mutants ALL=1              # all; renews this page
-make mutants AGAIN=1 FILES=...  # what survived last time, where only tests have changed
+make mutants AGAIN=1 FILES=...  # survivors of the last time, if only tests have changed
 make mutants SAMPLE=20 FILES=...  # twenty of each file, spread evenly
+python -m tests.mutation --survivors FILE ...   # list survivors with their reasons
 ```
 
-cosmic-ray makes the changes, but for the one that leaves a statement out. Its runner is not used:
-it writes every mutant over the file and starts an interpreter for it; and mutmut leaves decorated
-functions alone, which all kernels are. `python -m tests.mutation` collects the tests once, forks
-for each mutant and exchanges the code of the function in memory, some 0.1 s each; where a change is
-not in a function's body (a constant, a default) the child imports our modules anew, some 0.5 s.
-Kernels run as plain Python (`NUMBA_DISABLE_JIT=1`); of a property that takes long there, the first
-few examples are tried. Where a file has a plain form and a compiled one of the same, what survives
-plain is tried compiled. Which tests belong to which file: `tests/mutation/covered.py`.
+**Python.** cosmic-ray generates the changes, except removed statements. Its runner writes every
+mutant over the file and starts an interpreter for it, and mutmut skips decorated functions, which
+all kernels are; therefore `python -m tests.mutation` collects the tests once, forks for each mutant
+and replaces the code of the function in memory, in some 0.1 s. If a change is outside a function's
+body (a constant, a default), the child imports the modules again, in some 0.5 s. Kernels run as
+plain Python (`NUMBA_DISABLE_JIT=1`) with the first few examples of slow property tests; survivors
+of a file with a compiled form are tried compiled. `tests/mutation/covered.py` maps files to tests.
 
-The Verilog cores (room gateware) are changed by `mutate` of yosys, which does not change their text
-but single bits between their cells: a bit is stuck at 0 or 1, is inverted, or is inverted where
-another bit of the same port is 0 or 1. It spreads some tens of mutants over all bits of a module;
-all of them are in one design, compiled once by Icarus, and a register chooses one. The bench that
-holds the core to its kernel runs on each, its short tests first, of drawn sequences those that are
-drawn evenly and, for what survives, those of hypothesis (`--quick`: not). One that keeps the
-simulator busy for many times what the module takes is found, too. Of what survives yosys proves,
-where it can, that nothing has changed (a bit that nobody reads, one that is always 0): that is no
-mutant and not counted. A line tells the statement and, of the cell made of it, port and bit.
+**Verilog.** `mutate` of yosys changes single bits between cells: a bit is stuck at 0 or 1, is
+inverted, or is inverted if another bit of the same port is 0 or 1. Some tens of mutants cover the
+bits of a module; one design holds all of them, Icarus compiles it once, and a register selects the
+mutant. The bench that compares the core with its kernel runs on each mutant: short tests first,
+then evenly drawn sequences and, for survivors, hypothesis (`--quick`: not). A mutant that
+multiplies the simulation time counts as found. yosys proves some survivors equivalent (a bit
+without readers, a constant bit); these are not counted.
 
 """
 
@@ -92,34 +90,44 @@ def unexplained(file: str, score: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def text() -> str:
-    """The page."""
-    known = scores()
-    lines = [HEAD + "## Scores", "", "| room | file | mutants | found | aim |"]
-    lines.append("| --- | --- | ---: | ---: | ---: |")
+    """Markdown page: the score of each file, and its survivors as numbers."""
+    measured = scores()
+    lines = [HEAD + "## Scores", ""]
+    lines.append("| room | file | mutants | found | aim | survivors with a reason | without |")
+    lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for room in ROOMS:
         for file in room.files:
-            score = known.get(file)
-            cells = f"{score['mutants']} | {share(score):.0%}" if score else "- | not yet tried"
-            if score and "note" in score:
-                cells += f" ({score['note']})"
-            lines.append(f"| {room.name} | `{file}` | {cells} | {room.aim:.0%} |")
-    lines += ["", "## Survivors", ""]
-    for file, score in sorted(known.items()):
-        open_ones = unexplained(file, score)
-        explained = [one for one in score["survivors"] if one not in open_ones]
-        if not score["survivors"]:
-            continue
-        lines += [f"### {file}", ""]
-        for survivor in explained:
-            lines += [f"- {reason(file, survivor)}:", *_block(survivor)]
-        for survivor in open_ones:
-            lines += [f"- No reason: {survivor['outcome']}.", *_block(survivor)]
+            score = measured.get(file)
+            lines.append(
+                f"| {room.name} | `{file}` | {_cells(file, score)[0]} | {room.aim:.0%} |"
+                f" {_cells(file, score)[1]} |"
+            )
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _block(survivor: dict[str, Any]) -> list[str]:
-    before, _, after = survivor["change"].partition("  ->  ")
-    return ["", "    ```text", f"    - {before}", f"    + {after}", "    ```", ""]
+def _cells(file: str, score: dict[str, Any] | None) -> tuple[str, str]:
+    """Cells of a score, before and after the aim."""
+    if score is None:
+        return "- | not yet tried", "- | -"
+    without = len(unexplained(file, score))
+    note = f" ({score['note']})" if "note" in score else ""
+    return (
+        f"{score['mutants']} | {share(score):.0%}{note}",
+        f"{len(score['survivors']) - without} | {without}",
+    )
+
+
+def survivors_text(file: str) -> str:
+    """Survivors of a file as text, each with its reason or `no reason`."""
+    score = scores().get(file)
+    if score is None:
+        return f"{file}: not yet tried\n"
+    lines = [line(file, score)]
+    for survivor in score["survivors"]:
+        before, _, after = survivor["change"].partition("  ->  ")
+        why = reason(file, survivor) or f"no reason ({survivor['outcome']})"
+        lines += [f"  line {survivor['line']}: {why}", f"    - {before}", f"    + {after}"]
+    return "\n".join(lines) + "\n"
 
 
 def write() -> None:

@@ -182,3 +182,26 @@ def test_a_child_lets_go_of_our_modules_and_keeps_libraries() -> None:
         return 7 if not left and {"pytest", "cosmic_ray"} <= set(sys.modules) else 1
 
     assert trying._child(lets_go, 30) == 7
+
+
+def test_survivors_are_listed_with_their_reasons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page has their numbers; the command has their lines."""
+    file = next(iter(covered.TESTS))
+    survivors = [
+        {"line": 3, "outcome": "survived", "change": "a + 1  ->  a + 2"},
+        {"line": 9, "outcome": "timeout", "change": "b < c  ->  b <= c"},
+    ]
+    score = {"mutants": 10, "found": 8, "survivors": survivors}
+    monkeypatch.setattr(page, "SCORES", tmp_path / "scores.json")
+    monkeypatch.setattr(page, "REASONS", tmp_path / "reasons.toml")
+    page.REASONS.write_text(f'["{file}"]\n"a + 1" = "both are odd"\n', encoding="utf-8")
+    page.keep(file, score)
+    assert page.survivors_text(file).splitlines() == [
+        f"{file}: 8 of 10 found, 80%",
+        *("  line 3: both are odd", "    - a + 1", "    + a + 2"),
+        *("  line 9: no reason (timeout)", "    - b < c", "    + b <= c"),
+    ]
+    assert f"`{file}` | 10 | 80% | 90% | 1 | 1 |" in page.text()
+    assert "not yet tried" in page.survivors_text("other.py")

@@ -15,7 +15,7 @@ from orchestrator.plan.algorithm_params import Params
 from tests.orchestrator.worlds import MS, Table, recorded
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.bernoulli_source import BERNOULLI, Bernoulli
-from traffic.pareto_on_off import PARETO, ParetoOnOff, part_of
+from traffic.pareto_on_off import PARETO, ParetoOnOff, scale_down
 from traffic.poisson_flows import DATA_MINING, WEB_SEARCH, Cdf, draw, mean_of_frames
 from traffic.random_flows import RANDOM_FLOWS, RandomFlows
 
@@ -118,7 +118,7 @@ def test_bernoulli_keeps_its_rate_however_small_a_share_of_the_peak_it_is(share:
 @pytest.mark.parametrize("asked", range(1_000_000, 1_000_100, 9))
 def test_the_chance_of_a_slot_is_the_share_of_the_peak(asked: int) -> None:
     peak = asked * 99_991
-    chance = part_of((1 << 32) - 1, asked, peak)
+    chance = scale_down((1 << 32) - 1, asked, peak)
     assert chance / ((1 << 32) - 1) == pytest.approx(asked / peak, rel=3e-5)
 
 

@@ -75,13 +75,13 @@ def verify(
         str | None,
         typer.Option(
             metavar="SHARE",
-            help="How far figures may be apart: 0.05 or 5%. Default: not at all on simulated, as "
-            "`tailback compare` says elsewhere.",
+            help="Accepted difference of figures: 0.05 or 5%. Default: none on simulated, the "
+            "rule of `tailback compare` elsewhere.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Keep the run that is made here in DIR/<plan>/."),
+        typer.Option("--out", metavar="DIR", help="Keep the new run in DIR/<plan>/."),
     ] = None,
     jobs: Annotated[
         int | None,
@@ -95,15 +95,14 @@ def verify(
             metavar="N",
             min=2,
             max=1000,
-            help="Of one run on real frames: run it here with N seeds, and judge by how they "
-            "spread.",
+            help="For one run on real frames: run it with N seeds, and judge by their spread.",
         ),
     ] = None,
     programs: Annotated[
         bool,
         typer.Option(
             "--programs/--no-programs",
-            help="Whether the capsule's plan may start commands of this machine as you.",
+            help="Let the capsule's plan start commands on this machine as your user.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

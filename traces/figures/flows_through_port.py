@@ -49,7 +49,7 @@ class _Walker:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._ways = plan.ways()
+        self._ways = plan.multipath_routes()
         self._over = {(d.sender.node, d.sender.name): d.receiver for d in plan.directions()}
         self._by_link = {(p.node, p.link): p.name for p in plan.ports()}
         self._out_of: dict[str, Hop] = {".".join(hop): hop for hop in self._over}

@@ -68,7 +68,7 @@ def _most_variable(run: Run, columns: Sequence[Column]) -> list[Column]:
 def _values(run: Run, column: Column) -> tuple[np.ndarray, np.ndarray]:
     """(s, value in SI units) from where the gauge is known on."""
     times, values = run.times_ps, run.table.column(column.entity, column.quantity)
-    known = run.table.known(column.entity, column.quantity)
+    known = run.table.validity(column.entity, column.quantity)
     if known is not None and known.any():
         times, values = times[known], values[known]
     times, values = envelope(times, values)

@@ -24,7 +24,7 @@ def state_metrics(window: Window, column: Column) -> dict[str, Number]:
     if column.kind == "counter":
         grown = window.count(column.entity, column.quantity)
         return {column.metric: grown if scale == 1 else grown * scale}
-    values = window.known(column.entity, column.quantity)
+    values = window.valid_values(column.entity, column.quantity)
     mean, sd = moments(values)
     ends = (int(values.min()), int(values.max())) if len(values) else (None, None)
     found = dict(zip(STATISTICS, (mean, sd, *ends, percentile(values, 0.99)), strict=True))

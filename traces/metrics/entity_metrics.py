@@ -122,7 +122,7 @@ def lane(window: Window, entity: str) -> Metrics:
 
 def limiter(window: Window, entity: str) -> Metrics:
     """A rate limiter of a reaction point; its rates count only while it is active."""
-    rate = window.known(entity, "current_rate")
+    rate = window.valid_values(entity, "current_rate")
     share: Number = 1.0
     if window.table.has(entity, "active"):
         active = window.gauge(entity, "active") != 0
@@ -144,8 +144,8 @@ def limiter(window: Window, entity: str) -> Metrics:
 
 def acknowledged(window: Window, entity: str) -> Metrics:
     """A limiter whose reaction point hears acknowledgements: its window, its round trips."""
-    size, deviation = moments(window.known(entity, "window_bytes"))
-    trips = window.known(entity, "rtt_ps") / PS
+    size, deviation = moments(window.valid_values(entity, "window_bytes"))
+    trips = window.valid_values(entity, "rtt_ps") / PS
     return {
         "window_bytes.mean": size,
         "window_bytes.sd": deviation,

@@ -65,14 +65,14 @@ class Table:
             found = self._columns[index] = np.ascontiguousarray(self.values[:, index])
         return found
 
-    def known(self, entity: str, quantity: str) -> np.ndarray | None:
-        """Which samples of a gauge have a value, bool[n]; None: all of them have."""
+    def validity(self, entity: str, quantity: str) -> np.ndarray | None:
+        """Mask of the samples of a gauge that have a value, bool[n]; None: all of them have."""
         by = self._known.get((entity, quantity), "") or KNOWN.get(quantity, "")
         return self.column(entity, by) != 0 if by and self.has(entity, by) else None
 
     def drawn(self, entity: str, quantity: str, values: np.ndarray) -> np.ndarray:
         """Samples of a gauge, float64[n], with NaN where it has no value: a gap in a curve."""
-        known = self.known(entity, quantity)
+        known = self.validity(entity, quantity)
         return values if known is None else np.where(known, values, np.nan)
 
     def between(self, entity: str, quantity: str, first: int, last: int) -> int:
@@ -126,9 +126,9 @@ class Window:
         """The equally spaced samples of a gauge; not to be written to."""
         return self.table.column(entity, quantity)[self._rows]
 
-    def known(self, entity: str, quantity: str) -> np.ndarray:
+    def valid_values(self, entity: str, quantity: str) -> np.ndarray:
         """Those samples of a gauge that have a value: none before it is known."""
-        known, values = self.table.known(entity, quantity), self.gauge(entity, quantity)
+        known, values = self.table.validity(entity, quantity), self.gauge(entity, quantity)
         return values if known is None else values[known[self._rows]]
 
     @cached_property

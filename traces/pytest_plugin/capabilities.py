@@ -49,7 +49,7 @@ CAPABILITIES = {
         "a device of others is under test, between our ends",
         (DEVICE,),
         "Say in a file how it is cabled and what it is said to do, and use --tailback-target "
-        "software --tailback-device FILE (docs/external.md).",
+        "software --tailback-device FILE (docs/dut.md).",
     ),
     "machines": Capability(
         "nodes are on machines of a testbed, joined by cables",

@@ -25,7 +25,7 @@ class Figure:
     why: str
 
     @property
-    def kept(self) -> bool:
+    def within_tolerance(self) -> bool:
         """True if the measured value is within the tolerance."""
         return abs(self.seen - self.expected) <= self.tolerance
 
@@ -35,7 +35,7 @@ class Figure:
             key: value.item() if isinstance(value, np.generic) else value
             for key, value in asdict(self).items()
         }
-        return fields | {"kept": bool(self.kept)}
+        return fields | {"kept": bool(self.within_tolerance)}
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Figure:

@@ -235,7 +235,7 @@ def figure(request: pytest.FixtureRequest, testbed: Lab) -> Callable[..., None]:
     def hold(name: str, **values: Any) -> None:
         measured = Figure(name=name, target=testbed.column, **values)
         request.node.user_properties.append((PROPERTY, measured.table()))
-        assert measured.kept, str(measured)
+        assert measured.within_tolerance, str(measured)
 
     return hold
 

@@ -38,7 +38,7 @@ def _number(value: float) -> str:
 def _cell(figure: Figure | None) -> str:
     if figure is None:
         return "-"
-    mark = "" if figure.kept else f" {MISSED}"
+    mark = "" if figure.within_tolerance else f" {MISSED}"
     return f"{_number(figure.seen)} ± {figure.tolerance:.2g}{mark}"
 
 

@@ -118,7 +118,7 @@ def change_lane(w, port_index, queue_index, index, priority, now):  # type: igno
 
 
 @compiled
-def take_place(w, queue, index):  # type: ignore[no-untyped-def]
+def insert_into_egress(w, queue, index):  # type: ignore[no-untyped-def]
     """A frame takes the place and the room of the last one of a queue, which is as long and is
     returned: it is in no list any more."""
     last = queue.tail
@@ -165,7 +165,7 @@ def without_room(w, port_index, queue_index, index, now):  # type: ignore[no-unt
     lot = mixed(mixed(queue.order_key, frame.flow, frame.sequence), last.flow, last.sequence)
     if lot % queue.contenders != 0:
         return index
-    return take_place(w, queue, index)
+    return insert_into_egress(w, queue, index)
 
 
 @inlined

@@ -84,7 +84,7 @@ class Thread(threading.Thread):
 
     @property
     def ready(self) -> bool:
-        """Whether the thread has entered its loop (or has left it again)."""
+        """True if the thread has entered its loop (or has left it again)."""
         return int(self.rig.progress[self.number]) != -NEVER
 
 

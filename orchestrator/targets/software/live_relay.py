@@ -67,7 +67,7 @@ class LiveRelay:
             return
         if news[0] == SEEN:
             if (asked := self._frames_asked.pop(news[1], None)) is not None:
-                asked.found(news[2])
+                asked.reply_with(news[2])
             return
         report = news[1]
         order = self._orders.pop(report["number"])

@@ -82,7 +82,7 @@ class RemoteWorlds:
         """Ask all machines about a change; what each says. Raises NotMade for the first refusal."""
         number = secrets.token_hex(8)
 
-        async def one(machine: str, lease: str) -> tuple[str, Changed]:
+        async def change_machine(machine: str, lease: str) -> tuple[str, Changed]:
             peer = self.run.peers[machine]
             asked = Change(lease=lease, change=change, number=number, step=step, at_ps=at)
             await peer.asker.ask("change", asked, within_s=ANSWER_S)
@@ -96,7 +96,9 @@ class RemoteWorlds:
             raise ChangeRefused(f"agent {machine}: its worker does not answer")
 
         try:
-            answers = dict(await asyncio.gather(*(one(*item) for item in self.run.leases.items())))
+            answers = dict(
+                await asyncio.gather(*(change_machine(*item) for item in self.run.leases.items()))
+            )
         except (Refusal, Unanswered) as error:
             raise ChangeRefused(f"{error}; it may have been made on other machines") from None
         for machine, answer in answers.items():
@@ -137,11 +139,11 @@ class ChangeCoordinator:
     async def _halt(self) -> None:
         """End the run on all machines."""
 
-        async def one(machine: str, lease: str) -> None:
+        async def halt_machine(machine: str, lease: str) -> None:
             try:
                 asker = self.run.peers[machine].asker
                 await asker.ask("halt", OfLease(lease=lease), within_s=ANSWER_S)
             except (Refusal, Unanswered) as why:  # it has ended, or the run ends without it
                 self.session.say(f"{why}", "warning")
 
-        await asyncio.gather(*(one(*item) for item in self.run.leases.items()))
+        await asyncio.gather(*(halt_machine(*item) for item in self.run.leases.items()))

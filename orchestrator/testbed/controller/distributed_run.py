@@ -221,12 +221,12 @@ class DistributedRun(LeasedRun):
         return answer
 
     async def _received_probes(self, nonce: str) -> dict[str, list[tuple[str, str, str]]]:
-        async def one(machine: str, lease: str) -> tuple[str, list[tuple[str, str, str]]]:
+        async def probe_machine(machine: str, lease: str) -> tuple[str, list[tuple[str, str, str]]]:
             body, _ = await self._ask(machine, "probes", Probe(lease=lease, nonce=nonce))
             rows = body.get("probes", [])
             return machine, [(row["nic"], row["machine"], row["sender"]) for row in rows]
 
-        return dict(await gather_all(one(*item) for item in self.leases.items()))
+        return dict(await gather_all(probe_machine(*item) for item in self.leases.items()))
 
     async def _deploy(self) -> None:
         text = self.resolved.plan.to_toml()
@@ -280,7 +280,7 @@ class DistributedRun(LeasedRun):
         self.start_ns = time.monotonic_ns() + int(lead_s * 1e9)
         self.epoch_ns = time.time_ns() - time.monotonic_ns() + self.start_ns
 
-        async def one(share: Share) -> None:
+        async def start_share(share: Share) -> None:
             estimate = self.estimates[share.machine]
             asked = Start(
                 lease=self.leases[share.machine],
@@ -291,7 +291,7 @@ class DistributedRun(LeasedRun):
             asker = self.peers[share.machine].asker
             await asker.ask("start", asked, within_s=30.0, retry_s=START_RETRY_S)
 
-        await gather_all(one(share) for share in self.shares)
+        await gather_all(start_share(share) for share in self.shares)
 
     def retiming(self, machine: str) -> ClockCorrection:
         """Correction of a machine's capture times to our clock, after the run."""

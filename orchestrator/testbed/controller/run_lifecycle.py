@@ -189,14 +189,14 @@ class LeasedRun(ABC):
     async def _release(self) -> None:
         """Release every lease; an agent that cannot be reached lets it expire."""
 
-        async def one(machine: str, lease: str) -> None:
+        async def release_machine(machine: str, lease: str) -> None:
             peer = self.peers[machine]
             peer.hold(None)
             if peer.state == "up":
                 with suppress(Unanswered, Refusal):
                     await peer.asker.ask("release", OfLease(lease=lease), within_s=2.0)
 
-        await gather_all(one(*item) for item in self.leases.items())
+        await gather_all(release_machine(*item) for item in self.leases.items())
 
     def _happened(self, machine: str, at_ns: int, text: str) -> None:
         self._noted.append((at_ns, machine, text))

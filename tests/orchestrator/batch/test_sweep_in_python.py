@@ -84,7 +84,7 @@ def test_points_on_real_frames(tmp_path: Path) -> None:
         metrics=["utilization"], out=tmp_path,
     )  # fmt: skip
     assert swept.result["target"] == "software"
-    used = [row[SHARE] for row in swept.places().to_pylist()]
+    used = [row[SHARE] for row in swept.parameter_points().to_pylist()]
     if len(used) < 2:
         pytest.skip(f"this machine distorts it: {json.dumps(swept.result['invalid'])}")
     assert used == [pytest.approx(0.05, rel=0.5), pytest.approx(0.5, rel=0.2)]

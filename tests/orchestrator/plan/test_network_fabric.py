@@ -51,7 +51,7 @@ def test_a_fat_tree_is_that_of_the_paper(k: int) -> None:
         "core": {"agg": k},
     }
     assert all(mine == wanted[n.rstrip("0123456789")] for n, mine in degrees(made).items())
-    ways = made.ways()
+    ways = made.multipath_routes()
     last = f"h{k**3 // 4}"
     assert len(ways["edge1"][last]) == half
     assert len(ways["agg1"][last]) == half
@@ -77,7 +77,7 @@ def test_every_leaf_is_joined_to_every_spine() -> None:
     assert made.links["h5"].ends == ("h5", "leaf2")
     assert made.links["leaf3-up2"].ends == ("leaf3", "spine2")
     assert degrees(made)["leaf1"] == {"h": 4, "spine": 2}
-    assert made.ways()["leaf1"]["h12"] == ["spine1", "spine2"]
+    assert made.multipath_routes()["leaf1"]["h12"] == ["spine1", "spine2"]
 
 
 def test_leaves_may_be_oversubscribed_by_hosts_links_and_rates() -> None:
@@ -87,7 +87,7 @@ def test_leaves_may_be_oversubscribed_by_hosts_links_and_rates() -> None:
     up, host = made.links["leaf2-up4"], made.links["h1"]
     assert (up.rate, up.delay, up.overhead) == (25 * 10**9, 2 * 10**6, 24)
     assert (host.rate, host.delay, host.overhead) == (10**10, 0, 24)
-    assert len(made.ways()["leaf1"]["h12"]) == 4
+    assert len(made.multipath_routes()["leaf1"]["h12"]) == 4
     wide = plan(TREE.replace("k = 4", "k = 4, hosts = 5"))
     assert degrees(wide)["edge8"] == {"h": 5, "agg": 2}
 
@@ -147,7 +147,7 @@ def test_the_largest_fat_tree_is_a_plan_with_routes() -> None:
     made = plan(TREE.replace("k = 4", "k = 32"), text)
     assert (len(made.nodes), len(made.links)) == (9472, 24_576)
     assert len(made.flows()) == 8192
-    ways = made.ways()
+    ways = made.multipath_routes()
     assert [len(ways[node]["h8192"]) for node in ("h1", "edge1", "agg1", "core1")] == [1, 16, 16, 1]
 
 
@@ -224,7 +224,7 @@ def networks(draw: st.DrawFn) -> Plan:
 
 @given(networks())
 def test_ways_are_those_of_every_destination_for_itself(made: Plan) -> None:
-    ways, routes = made.ways(), made.routes()
+    ways, routes = made.multipath_routes(), made.routes()
     for destination, end in made.nodes.items():
         wanted = {} if isinstance(end, Switch) else every_way_to(made, destination)
         for name, node in made.nodes.items():
@@ -249,7 +249,8 @@ def test_a_world_has_the_routes_of_its_plan(made: Plan) -> None:
             way = int(found[indices.node_address(destination)])
             rows = [way] if way >= NONE else list(builder.ways[PORT_SETS - way][1:])
             wanted = [
-                indices.port_rows[f"{name}.{p}"] for p in made.ways()[name].get(destination, [])
+                indices.port_rows[f"{name}.{p}"]
+                for p in made.multipath_routes()[name].get(destination, [])
             ]
             assert rows == (wanted or [NONE])
 

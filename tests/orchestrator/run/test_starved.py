@@ -14,7 +14,9 @@ def notes(table: Table) -> list[str]:
     assembly = assemble(Plan(**table).check(Registry.load()))
     run_until(assembly, table["duration"] + 1)
     everything = [(assembly, list(table["nodes"]))]
-    return starved.found(assembly.resolved, record("simulated", everything, cpu_s=1, wall_s=1))
+    return starved.starvation_notes(
+        assembly.resolved, record("simulated", everything, cpu_s=1, wall_s=1)
+    )
 
 
 def test_a_flow_that_is_locked_out_is_named_with_its_queue_and_what_would_do() -> None:

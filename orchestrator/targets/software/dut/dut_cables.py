@@ -11,7 +11,7 @@ from orchestrator.plan.external_nodes import facing
 from orchestrator.plan.input_problems import Clash, unknown
 from orchestrator.targets.software.kernel_refusals import WHO
 
-PAGE = "docs/external.md"
+PAGE = "docs/dut.md"
 
 
 @dataclass(frozen=True)

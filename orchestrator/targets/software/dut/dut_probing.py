@@ -125,8 +125,7 @@ def refuse_wrong(
         raise Refused(
             who,
             "the cables are not as the plan says: " + "; ".join(wrong),
-            "Remedy: look at the cabling, the switch's VLANs and its spanning tree "
-            "(docs/external.md).",
+            "Remedy: look at the cabling, the switch's VLANs and its spanning tree (docs/dut.md).",
         )
     if bare:
         names = ", ".join(str(cables[row]) for row in sorted(bare))
@@ -134,7 +133,7 @@ def refuse_wrong(
             who,
             f"frames come out of {names} without the VLAN tag that they went in with, and with "
             "it their priority",
-            f"Remedy: make VLAN {VLAN_ID} tagged at every port of the device (docs/external.md).",
+            f"Remedy: make VLAN {VLAN_ID} tagged at every port of the device (docs/dut.md).",
         )
 
 
