@@ -65,15 +65,15 @@ _QUEUE = {
         "data frames that its congestion point cut to their headers, which went on past it; where "
         "there is one that does",
     ),
-    "frames.moved": Meaning(
+    "frames.reprioritized": Meaning(
         COUNTER,
         "data frames that its congestion point sent on in another lane; where there is one that "
         "does",
     ),
-    "storms.found": Meaning(
+    "storms.detected": Meaning(
         COUNTER, "storms of PAUSE or PFC that its watchdog found; where there is one"
     ),
-    "storms.over": Meaning(COUNTER, "of these, those that it saw the end of; likewise"),
+    "storms.restored": Meaning(COUNTER, "of these, those that it saw the end of; likewise"),
     "frames.drop_ratio": Meaning(
         COUNTER, "frames.dropped and frames.dropped_early over frames.received"
     ),
@@ -87,7 +87,7 @@ _QUEUE = {
         COUNTER, "PAUSE and PFC frames sent for its sake, those that let go included"
     ),
 }
-_AT_OUTPUTS = ("frames.trimmed", "frames.moved", "storms.found", "storms.over")
+_AT_OUTPUTS = ("frames.trimmed", "frames.reprioritized", "storms.detected", "storms.restored")
 _NOTIFIER = {
     "feedback.sent": Meaning(COUNTER, "messages to sources that its notification point sent"),
     "echoes.sent": Meaning(COUNTER, "probes that it turned round to their source"),
@@ -264,7 +264,7 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         ),
         "frames.refused": _REFUSED,
         "frames.reordered": _REORDERED,
-        "frames.resent": Meaning(
+        "frames.retransmitted": Meaning(
             COUNTER, "segments that its transport made again; of transports that leave control"
         ),
     },

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from orchestrator.plan.former_names import METRICS as FORMER_METRICS
+from orchestrator.plan.former_names import current_metric
 from orchestrator.plan.input_problems import near
 from orchestrator.plan.units import DURATION, RATE, SIZE, Quantity, UnitError
 
@@ -90,9 +92,9 @@ METRICS: dict[str, dict[str, Unit]] = {
         "frames.dropped_early": COUNT,
         "frames.drop_ratio": RATIO,
         "frames.trimmed": COUNT,
-        "frames.moved": COUNT,
-        "storms.found": COUNT,
-        "storms.over": COUNT,
+        "frames.reprioritized": COUNT,
+        "storms.detected": COUNT,
+        "storms.restored": COUNT,
         "frames.marked": COUNT,
         "feedback.sent": COUNT,
         "pause.count": COUNT,
@@ -130,7 +132,7 @@ METRICS: dict[str, dict[str, Unit]] = {
         **SENT,
         **{
             f"frames.{part}": COUNT
-            for part in ("sent", "received", "dropped", "refused", "reordered", "resent")
+            for part in ("sent", "received", "dropped", "refused", "reordered", "retransmitted")
         },
     },
     "multicast": {**SENT, "frames.sent": COUNT, "frames.refused": COUNT},
@@ -186,14 +188,15 @@ OF_A_PLUGIN = re.compile(
 def unknown_metric_text(name: str) -> str:
     """Error text for a metric that no entity has."""
     known = {metric for metrics in METRICS.values() for metric in metrics}
-    return f"there is no such metric; {near(name, known)}"
+    return f"there is no such metric; {near(name, known, FORMER_METRICS)}"
 
 
 def check_metric_name(name: str) -> str:
-    """The name of a metric that something may have. Raises ValueError.
+    """The current name of a metric that something may have. Raises ValueError.
 
     Which ones a plugin brings is looked up later; none of them begins as one of these does.
     """
+    name = current_metric(name)
     known = {metric for metrics in METRICS.values() for metric in metrics}
     begins = {metric.partition(".")[0] for metric in known}
     brought = OF_A_PLUGIN.fullmatch(name)

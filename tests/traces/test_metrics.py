@@ -282,9 +282,9 @@ def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[n
         for found in entities.values():
             assert set(found) <= set(UNITS)
     only_where_told = {"frames.marked", "frames.dropped_early", "frames.trimmed"}
-    only_where_told |= {"frames.moved", "storms.found", "storms.over"}
+    only_where_told |= {"frames.reprioritized", "storms.detected", "storms.restored"}
     assert set(metrics["run"]["switch.sink"]) == set(METRICS["port"]) - only_where_told
-    only_when_sampled = {"frames.reordered", "frames.resent"}
+    only_when_sampled = {"frames.reordered", "frames.retransmitted"}
     assert set(metrics["run"]["gen1.0"]) == set(METRICS["flow"]) - only_when_sampled
     assert set(metrics["run"]["traffic"]) == set(METRICS["traffic"])
 

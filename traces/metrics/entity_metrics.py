@@ -92,9 +92,9 @@ def switch_port(window: Window, entity: str) -> Metrics:
             "frames.dropped": "frames_dropped",
             "frames.dropped_early": "frames_dropped_early",
             "frames.trimmed": "frames_trimmed",
-            "frames.moved": "frames_moved",
-            "storms.found": "storms",
-            "storms.over": "storms_over",
+            "frames.reprioritized": "frames_moved",
+            "storms.detected": "storms",
+            "storms.restored": "storms_over",
             "frames.marked": "frames_marked",
             "feedback.sent": "feedback_sent",
             "pause.count": "pause_sent",
@@ -212,7 +212,7 @@ def source(window: Window, entity: str) -> Metrics:
     names = {
         "frames.sent": "frames_sent",
         "frames.refused": "frames_refused",
-        "frames.resent": "frames_resent",
+        "frames.retransmitted": "frames_resent",
     }
     found = counters(window, entity, names)
     if window.table.has(entity, "bytes_sent"):
