@@ -161,7 +161,7 @@ def test_settings_replace_the_value_by_either_name(capsys: pytest.CaptureFixture
 
 def test_a_plan_replaces_a_value_of_its_base_by_either_name(tmp_path: Path) -> None:
     (tmp_path / "below.toml").write_text(
-        Plan.load(Registry.load().plans()["codel"]).to_toml() + "\n"
+        load_plan("codel", ["nodes.s.ports.b.congestion_point.mtu=9KB"]).to_toml() + "\n"
     )
     for name in ("longest", "mtu"):
         path = tmp_path / f"{name}.toml"
@@ -177,6 +177,18 @@ def test_a_plan_replaces_a_value_of_its_base_by_either_name(tmp_path: Path) -> N
     assert uses[0] is not None
     assert uses[0].params.mtu == 10**6
     assert [len(plan.former_names) for plan in plans] == [1, 0]
+
+
+def test_a_traffic_entry_is_resolved_with_the_current_name_alone() -> None:
+    data = Plan.load(Registry.load().plans()["codel"]).to_table()
+    name, entry = next(iter(data["traffic"].items()))
+    kept = {key: entry[key] for key in ("from", "to")}
+    more = {"plugin": "messages", "size": "4KB", "count": 1, "every": "1ms"}
+    data = {"name": "x", "duration": "1ms", "nodes": data["nodes"], "links": data["links"]} | {
+        "traffic": {name: kept | more}
+    }
+    table = Plan(**data).check(Registry.load()).plan.to_table()["traffic"][name]
+    assert (table["interval"], "every" in table) == ("1ms", False)
 
 
 def test_the_timeline_sets_a_parameter_by_its_former_name() -> None:
