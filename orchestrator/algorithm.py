@@ -54,6 +54,7 @@ from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
 from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.algorithm_params import Params
+from orchestrator.plan.former_names import declare_parameters, former_of
 from orchestrator.plan.observables import Observed
 from orchestrator.rtl_module import Rtl, problems
 
@@ -130,8 +131,11 @@ class Algorithm:
     """Between what fields of its state lie, both included: `tailback prove` holds it to them."""
     rtl: Rtl | None = None
     """Gateware of its own: `tailback hunt --against FILE.py` holds it to the kernels."""
+    former: tuple[str, ...] = ()
+    """Former names, which plans may use for one release."""
 
     def __post_init__(self) -> None:
+        declare_parameters((self.name, *self.former), former_of(self.params))
         if self.kind not in EVENTS:
             raise ValueError(f"{self.name}: kind {self.kind!r} is none of {', '.join(EVENTS)}")
         for event in self.kernels:
@@ -239,13 +243,14 @@ def _algorithm_decorator(kind: str) -> Callable[..., Algorithm]:
         own_lane: bool = False,
         bounds: Mapping[str, tuple[int, int]] | None = None,
         rtl: Rtl | None = None,
+        former: tuple[str, ...] = (),
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends, "grants": grants}
         more |= {"own_lane": own_lane or grants, "begins": begins or grants}
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         more |= {"changes_lane": changes_lane, "keeps_one_stamp": keeps_one_stamp}
-        more |= {"bounds": bounds or {}, "rtl": rtl}
+        more |= {"bounds": bounds or {}, "rtl": rtl, "former": former}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind

@@ -174,9 +174,12 @@ class Registry:
         return [one for one in self.algorithms if (one.kind, one.name) not in before]
 
     def find(self, kind: str, name: str) -> Algorithm:
-        """The algorithm of that kind and name. Raises NotFound."""
+        """The algorithm of that kind and name, or former name. Raises UnknownAlgorithm."""
         for algorithm in self.algorithms:
             if (algorithm.kind, algorithm.name) == (kind, name):
+                return algorithm
+        for algorithm in self.algorithms:
+            if algorithm.kind == kind and name in algorithm.former:
                 return algorithm
         known = [a.name for a in self.algorithms if a.kind == kind]
         raise UnknownAlgorithm(kind, name, known)

@@ -46,8 +46,11 @@ class BcnCongestionPoint(Params):
     """Parameters of the congestion point."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    former: ClassVar[dict[str, str]] = {"level": "threshold"}
 
-    level: Size = Field(24_000, ge=64, le=10**9, description="messages are sent above this queue")
+    threshold: Size = Field(
+        24_000, ge=64, le=10**9, description="messages are sent above this queue"
+    )
     sample_base: Size = Field(
         150_000, ge=64, le=10**9, description="octets that arrive from message to message"
     )
@@ -73,11 +76,11 @@ RP_STATE = record("unused")
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame arrives; `queue.bytes` does not hold it yet."""
     state.countdown -= frame.length
-    above = queue.bytes - params.level
+    above = queue.bytes - params.threshold
     if state.countdown > 0 or above <= 0:
         return FORWARD
     state.countdown = params.sample_base
-    message.feedback = min(max(HIGHEST * above // params.level, 1), HIGHEST)
+    message.feedback = min(max(HIGHEST * above // params.threshold, 1), HIGHEST)
     message.offset = above
     message.delta = queue.bytes - state.old
     state.old = queue.bytes

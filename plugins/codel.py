@@ -40,12 +40,13 @@ class Codel(Params):
     """Parameters of CoDel; the defaults are the RFC's."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"rfc8289": {}}
+    former: ClassVar[dict[str, str]] = {"longest": "mtu"}
 
     target: Duration = Field(5 * MS, ge=1_000, le=10**12, description="acceptable standing delay")
     interval: Duration = Field(
         100 * MS, ge=1_000_000, le=10**12, description="sliding window; a worst-case RTT"
     )
-    longest: Size = Field(1_500, ge=64, le=10**6, description="no drop from a queue up to this")
+    mtu: Size = Field(1_500, ge=64, le=10**6, description="no drop from a queue up to this")
     ecn: bool = Field(False, description="mark ECN-capable frames instead of dropping them")
 
     def marks(self) -> bool:
@@ -73,7 +74,7 @@ def control_law(params, at, count):  # type: ignore[no-untyped-def]
 @compiled
 def ok_to_drop(state, params, queue, now):  # type: ignore[no-untyped-def]
     """True if sojourn times exceeded the target for an interval (RFC 8289 `dodequeue`)."""
-    if state.sojourn < params.target or queue.bytes <= params.longest:
+    if state.sojourn < params.target or queue.bytes <= params.mtu:
         state.above_at = 0
         return False
     if state.above_at == 0:
@@ -89,7 +90,7 @@ def drop_or_mark(state, params, queue, frame, again):  # type: ignore[no-untyped
         frame.mark |= CE
         return FORWARD
     state.again = again
-    if queue.frames == 0:  # never true: more than `longest` octets are left
+    if queue.frames == 0:  # never true: more than `mtu` octets are left
         state.above_at = 0
         state.dropping -= again
         state.again = 0

@@ -34,16 +34,19 @@ class LinkCredits(Params):
     """Parameters of a link's credits."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"link-credits": {}}
+    former: ClassVar[dict[str, str]] = {"step": "min_grant", "frame": "max_frame"}
 
-    frame: Size = Field(1_522, ge=64, le=10_000, description="longest frame; room reserved for it")
-    step: Size = Field(3_044, ge=1, le=10**9, description="new room that triggers a grant")
+    max_frame: Size = Field(
+        1_522, ge=64, le=10_000, description="longest frame; room reserved for it"
+    )
+    min_grant: Size = Field(3_044, ge=1, le=10**9, description="new room that triggers a grant")
     refresh: Duration = Field(
         10**8, ge=10**6, le=10**12, description="interval at which a grant is repeated"
     )
 
     def least_buffer(self) -> int:
         """Smallest buffer whose new free space triggers a grant after all credit is used."""
-        return self.frame + self.step
+        return self.max_frame + self.min_grant
 
 
 STATE = record("granted")
@@ -51,9 +54,9 @@ STATE = record("granted")
 
 @compiled
 def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
-    """Cumulative octets that the neighbour may send, if at least `step` octets are new."""
-    room = queue.bytes_came + queue.capacity - queue.bytes - params.frame
-    if room < state.granted + params.step:
+    """Cumulative octets that the neighbour may send, if at least `min_grant` octets are new."""
+    room = queue.bytes_came + queue.capacity - queue.bytes - params.max_frame
+    if room < state.granted + params.min_grant:
         return NOTHING
     state.granted = room
     message.kind = GRANT
@@ -81,7 +84,7 @@ def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-un
 
 
 LINK_CREDITS: Algorithm = pause(
-    "link-credits",
+    "credit-flow-control",
     "credits of a link, in octets of the buffer behind it",
     LinkCredits,
     STATE,
@@ -89,4 +92,5 @@ LINK_CREDITS: Algorithm = pause(
     dequeue=on_dequeue,
     timer=on_refresh,
     grants=True,
+    former=("link-credits",),
 )

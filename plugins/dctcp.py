@@ -43,13 +43,14 @@ class Dctcp(EcnParams):
     """Parameters of the sender."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"dctcp": {}}
+    former: ClassVar[dict[str, str]] = {"least_window": "min_window"}
 
     g: Annotated[Ratio, RatioLimit(1_000_000)] = Field(
         Fraction(1, 16), gt=0, le=1, description="weight of one window in alpha"
     )
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame, growth per round trip")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments (RFC 6928)")
-    least_window: int = Field(2, ge=1, le=1_000, description="segments; no mark goes below")
+    min_window: int = Field(2, ge=1, le=1_000, description="segments; no mark goes below")
 
 
 STATE = record(
@@ -97,7 +98,7 @@ def _observe(state, params, limiter):  # type: ignore[no-untyped-def]
 @compiled
 def _cut(state, params, limiter, window):  # type: ignore[no-untyped-def]
     """Cut the window; no further cut until the octets in flight now are acknowledged."""
-    limiter.window = max(window, params.least_window * params.segment)
+    limiter.window = max(window, params.min_window * params.segment)
     state.threshold = limiter.window
     state.cut_until = limiter.acked_total + limiter.flight
     state.owed = 0

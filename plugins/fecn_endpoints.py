@@ -36,11 +36,14 @@ class FecnReactionPoint(Params):
     """Parameters of the source."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"paper": {}}
+    former: ClassVar[dict[str, str]] = {"spread": "random_start"}
 
     interval: Duration = Field(MS, ge=1_000_000, le=10**13, description="between probes")
     initial_rate: Rate = Field(0, ge=0, le=10**12, description="until the first echo; 0: link")
     min_rate: Rate = Field(1_000_000, ge=1, le=10**12, description="the rate never falls below")
-    spread: bool = Field(True, description="the first probe comes at random within an interval")
+    random_start: bool = Field(
+        True, description="the first probe comes at random within an interval"
+    )
 
 
 class FecnReflector(Params):
@@ -61,7 +64,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
         limiter.rate = min(params.initial_rate, limiter.link_rate)
     limiter.target = limiter.rate
     limiter.timer = now
-    if params.spread != 0:
+    if params.random_start != 0:
         state.lfsr = lfsr_next(state.lfsr)
         limiter.timer = now + ((params.interval >> 16) * (state.lfsr >> 16))
     return NOTHING

@@ -5,8 +5,8 @@ adds up; what is late is a frame's way from one node to the next. So that is wha
 adds to the link's delay, from a device profile (`tailback calibrate`): a draw from the times that
 links took beyond their delays, and, where a stall falls on the frame, the rest of it. Stalls take
 all cores at once, or one: those of the two threads that drive the ends of the link count, and a
-thread stalls at the same instants for all its links. A stall moves a frame by `most` at the most,
-since the clock of a run is held back beyond that (docs/fidelity.md).
+thread stalls at the same instants for all its links. A stall moves a frame by `max_shift` at the
+most, since the clock of a run is held back beyond that (docs/fidelity.md).
 
 `tailback run --as FILE` puts it on every link of a plan. Draws are by 20 bits; the table of a
 spread is linear between its quantiles. Times are the machine's, at `pace` ps of the run per ps.
@@ -15,7 +15,7 @@ spread is linear between its quantiles. Times are the machine's, at `pace` ps of
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -87,13 +87,15 @@ def jitter_table(path: str) -> np.ndarray:
 class HostJitter(Params):
     """Parameters of a link that is served by a machine."""
 
+    former: ClassVar[dict[str, str]] = {"most": "max_shift", "load": "load_index"}
+
     profile: Annotated[str, *from_file(jitter_table)] = Field(
         description="the file of a device profile"
     )
-    load: int = Field(0, ge=0, le=1000, description="load index in the profile, from 0")
+    load_index: int = Field(0, ge=0, le=1000, description="load index in the profile, from 0")
     thread: int = Field(0, ge=0, le=10_000, description="thread that drives one end")
     peer_thread: int = Field(0, ge=0, le=10_000, description="thread that drives the other end")
-    most: Duration = Field(
+    max_shift: Duration = Field(
         10**9, ge=0, le=10**12, description="longest shift of a frame by a stall"
     )
     pace: Annotated[Ratio, RatioLimit(1_000_000)] = Field(
@@ -144,7 +146,7 @@ def next_stall(state, params, stream):  # type: ignore[no-untyped-def]
     state.seeds[stream] = lfsr_next(state.seeds[stream])
     length = quantile_of(params, row, state.seeds[stream] >> 12)
     state.begins[stream] = over + max(to_run_time(params, gap), 1)
-    state.ends[stream] = state.begins[stream] + min(to_run_time(params, length), params.most)
+    state.ends[stream] = state.begins[stream] + min(to_run_time(params, length), params.max_shift)
 
 
 @compiled
@@ -177,7 +179,9 @@ def link_delay(state, params, port, frame, now, message):  # type: ignore[no-unt
         seed_stall_streams(state, params)
     due = port.free_at + port.delay
     state.lfsr = lfsr_next(state.lfsr)
-    leaves = due + to_run_time(params, quantile_of(params, LINKS + params.load, state.lfsr >> 12))
+    leaves = due + to_run_time(
+        params, quantile_of(params, LINKS + params.load_index, state.lfsr >> 12)
+    )
     for stream in range(STREAMS):
         while state.ends[stream] <= due:
             next_stall(state, params, stream)
@@ -187,9 +191,10 @@ def link_delay(state, params, port, frame, now, message):  # type: ignore[no-unt
 
 
 AS_MACHINE: Algorithm = delay_line(
-    "as-machine",
+    "host-jitter",
     "late and stalled as the machine of a device profile would be",
     HostJitter,
     STATE,
     delay=link_delay,
+    former=("as-machine",),
 )

@@ -7,8 +7,8 @@ time between the stamps over T, the round trip of the empty network. At `eta` or
 `max_stage` rounds of growth, the window is Wc eta / U + `w_ai`, else Wc + `w_ai`; Wc, what the
 window is reckoned from, follows once per round trip. Frames are paced at W / T.
 
-`form`: "window" is the paper's. "rate" is that of the code published with it: a rate of at least
-`least_rate`, with a window of the rate times T which the last frame may overdraw. Many flows at the
+`mode`: "window" is the paper's. "rate" is that of the code published with it: a rate of at least
+`min_rate`, with a window of the rate times T which the last frame may overdraw. Many flows at the
 least rate keep a queue that smaller windows would not. Where the paper is silent both do as the
 code does: the first acknowledgement is only remembered, as is one from another way; W is at most
 B_NIC T. Decided here: one is only remembered as well after a silence so long that a stamp's words,
@@ -66,17 +66,18 @@ class Hpcc(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {},
-        "published-code": {"form": "rate", "max_stage": 0, "least_rate": "1Gb/s"},
+        "published-code": {"mode": "rate", "max_stage": 0, "min_rate": "1Gb/s"},
     }
+    former: ClassVar[dict[str, str]] = {"least_rate": "min_rate", "form": "mode"}
 
-    form: Literal["window", "rate"] = Field("window", description="window or rate control")
+    mode: Literal["window", "rate"] = Field("window", description="window or rate control")
     base_rtt: Duration = Field(13 * US, ge=US, le=10**10, description="of the empty network, T")
     eta: Annotated[Ratio, RatioLimit(100_000)] = Field(
         Fraction(19, 20), gt=0, le=2, description="target utilisation"
     )
     max_stage: int = Field(5, ge=0, le=1_000, description="rounds of growth before it measures")
     w_ai: Size = Field(80, ge=0, le=10**6, description="added to the window, W_AI")
-    least_rate: Rate = Field(100_000_000, ge=1, le=10**12, description='of form "rate" alone')
+    min_rate: Rate = Field(100_000_000, ge=1, le=10**12, description='of mode "rate" alone')
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
     hops: int = Field(5, ge=1, le=MOST_STAMPS, description="stamps that fit a frame")
 
@@ -98,7 +99,7 @@ def _apply(params, limiter, window):  # type: ignore[no-untyped-def]
     """The window, and the rate that goes with it."""
     rate = max(window * KBIT_NS // (params.base_rtt // 1000), 1) * 1000
     limiter.rate = min(rate, limiter.link_rate)
-    limiter.window = window + (params.segment - 1 if params.form == 1 else 0)
+    limiter.window = window + (params.segment - 1 if params.mode == 1 else 0)
 
 
 @compiled
@@ -140,7 +141,7 @@ def _compute(state, params, limiter, update):  # type: ignore[no-untyped-def]
     if state.u * params.eta_den >= params.eta_num << BITS or state.stage >= params.max_stage:
         stage = 0
         window = (window << BITS) // max(state.u, UNIT >> 10) * params.eta_num // params.eta_den
-    least = max(octets_in(params.least_rate, params.base_rtt), 1) if params.form == 1 else 1
+    least = max(octets_in(params.min_rate, params.base_rtt), 1) if params.mode == 1 else 1
     most = max(octets_in(limiter.link_rate, params.base_rtt), 1)
     window = min(max(window + params.w_ai, least), most)
     if update:

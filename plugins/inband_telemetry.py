@@ -19,8 +19,9 @@ class Int(Params):
     """Parameters of the stamping."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"int": {}}
+    former: ClassVar[dict[str, str]] = {"says_queue": "report_queue"}
 
-    says_queue: bool = Field(True, description="if false, stamps report a queue length of 0")
+    report_queue: bool = Field(True, description="if false, stamps report a queue length of 0")
 
 
 STATE = record("unused")
@@ -28,7 +29,7 @@ STATE = record("unused")
 
 def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame leaves; `queue` does not hold it any more."""
-    message.offset = queue.bytes if params.says_queue != 0 else 0
+    message.offset = queue.bytes if params.report_queue != 0 else 0
     message.delta = queue.bytes_out
     message.feedback = min(queue.service_rate, queue.line_rate)
     return STAMP

@@ -7,7 +7,7 @@ Not in the papers: the loss of congestion notification messages is one of our ow
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -30,10 +30,12 @@ ALL, ONLY_CNM, ONLY_DATA = range(3)
 class Lossy(Params):
     """Parameters of the lossy line."""
 
-    share: Annotated[Ratio, RatioLimit(10**9)] = Field(
+    former: ClassVar[dict[str, str]] = {"share": "loss_rate", "frames": "frame_kinds"}
+
+    loss_rate: Annotated[Ratio, RatioLimit(10**9)] = Field(
         Fraction(1, 10), ge=0, le=1, description="share of the frames that is lost"
     )
-    frames: Literal["all", "cnm", "data"] = Field("all", description="kinds that are lost")
+    frame_kinds: Literal["all", "cnm", "data"] = Field("all", description="kinds that are lost")
 
     def most_added(self) -> int:
         """Nothing."""
@@ -45,12 +47,12 @@ STATE = record("lfsr")
 
 def delay(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
     """The link's delay, or that the frame is lost."""
-    if params.frames == ONLY_CNM and frame.kind != CNM:
+    if params.frame_kinds == ONLY_CNM and frame.kind != CNM:
         return port.delay
-    if params.frames == ONLY_DATA and frame.kind != DATA:
+    if params.frame_kinds == ONLY_DATA and frame.kind != DATA:
         return port.delay
     state.lfsr = lfsr_next(state.lfsr)
-    if state.lfsr * params.share_den < params.share_num << 32:
+    if state.lfsr * params.loss_rate_den < params.loss_rate_num << 32:
         return LOST
     return port.delay
 

@@ -45,6 +45,7 @@ class NotificationPoint(Params):
         "p4qcn": {"message": "returned", "interval": "50us"},
         "qcn": {"message": "cnm", "interval": "0s"},
     }
+    former: ClassVar[dict[str, str]] = {"absorb": "clear_mark"}
 
     message: Literal["cnm", "returned", "cnp"] = Field(
         "cnm", description="kind of message: 802.1Qau CNM, a returned header, RoCEv2 CNP"
@@ -52,7 +53,7 @@ class NotificationPoint(Params):
     interval: Duration = Field(
         50 * US, ge=0, le=10**13, description="least time between messages to one flow"
     )
-    absorb: bool = Field(
+    clear_mark: bool = Field(
         False, description="clear the mark, so that no other point notifies for it"
     )
 
@@ -65,7 +66,7 @@ def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-unt
     if frame.mark & CE != CE:
         return NOTHING
     feedback = frame.mark >> 2
-    if params.absorb != 0:
+    if params.clear_mark != 0:
         frame.mark = ECT0
     if state.notified != 0 and now - state.last < params.interval:
         return NOTHING
@@ -77,10 +78,11 @@ def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-unt
 
 
 NOTIFY: Algorithm = notification_point(
-    "notify",
+    "notification-point",
     "notifies the sources of marked frames: third point of a scheme, or second at a switch",
     NotificationPoint,
     STATE,
     per_flow=True,
     arrival=on_arrival,
+    former=("notify",),
 )

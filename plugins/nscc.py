@@ -12,7 +12,7 @@ Constants are htsim's (class UecSrc; docs/schemes.md), the transport is `selecti
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -48,14 +48,16 @@ LONGEST = 10**14  # a delay beyond, 100 s, counts as this
 class Nscc(EcnParams):
     """Parameters of the sender."""
 
+    former: ClassVar[dict[str, str]] = {"fair": "fair_increase", "quick": "quick_adapt"}
+
     base_rtt: Duration = Field(12 * US, ge=US, le=10**10, description="of the empty network")
     target: Duration = Field(9 * US, ge=US, le=10**10, description="queueing delay aimed at")
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
-    fair: FixedRatio = Field(
+    fair_increase: FixedRatio = Field(
         Fraction(5), ge=0, le=100, description="growth above the target, unmarked"
     )
     gamma: FixedRatio = Field(Fraction(4, 5), ge=0, le=1, description="multiplicative decrease")
-    quick: bool = Field(True, description="adapts quickly")
+    quick_adapt: bool = Field(True, description="adapts quickly")
     entropy_bits: int = Field(6, ge=0, le=MOST_BITS, description="of values in use; 0: one path")
 
 
@@ -91,7 +93,9 @@ def _apply_ack(state, params, limiter, marked, delay, now):  # type: ignore[no-u
             limiter.window -= min(part, limiter.window // 2)
             state.cut = now
     elif not marked and delay >= params.target:
-        more = mul_div_capped(limiter.acked * state.unit, params.fair_num, params.fair_den)
+        more = mul_div_capped(
+            limiter.acked * state.unit, params.fair_increase_num, params.fair_increase_den
+        )
         state.grown = min(state.grown + more, MOST_PRODUCT)
     elif not marked:
         state.calm = min(state.calm + limiter.acked, COUNTED) if delay < US else 0
@@ -131,7 +135,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     delay = min(max(limiter.rtt - params.base_rtt, 0), LONGEST)
     sample = params.base_rtt // 4 if not marked and delay > params.target else delay
     state.delay += (sample - state.delay) // 80
-    if params.quick == 0 or not _quick_adapt(state, params, limiter, marked, delay, now):
+    if params.quick_adapt == 0 or not _quick_adapt(state, params, limiter, marked, delay, now):
         _apply_ack(state, params, limiter, marked, delay, now)
     limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
     return NOTHING
@@ -142,7 +146,7 @@ def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-unt
     state.since = min(state.since + limiter.lost * params.segment, COUNTED)
     state.delay += (params.base_rtt - state.delay) // 80
     state.alarm = 1
-    if params.quick == 0 or not _quick_adapt(state, params, limiter, True, 0, now):
+    if params.quick_adapt == 0 or not _quick_adapt(state, params, limiter, True, 0, now):
         limiter.window -= limiter.lost * params.segment
     limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
     return NOTHING

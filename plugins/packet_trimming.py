@@ -6,6 +6,8 @@ A header passes every queue, so that the destination knows at once what is missi
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from tailback.plugin import FORWARD, TRIM, Algorithm, Params, Size, congestion_point, record
@@ -14,18 +16,20 @@ from tailback.plugin import FORWARD, TRIM, Algorithm, Params, Size, congestion_p
 class Trim(Params):
     """Parameters of the congestion point."""
 
-    above: Size = Field(
+    former: ClassVar[dict[str, str]] = {"above": "threshold"}
+
+    threshold: Size = Field(
         12_000, ge=0, description="queue threshold in octets, with the arriving frame"
     )
 
     def operating_queue(self, rate: int) -> int:
-        """The parameter `above`."""
-        return self.above
+        """The parameter `threshold`."""
+        return self.threshold
 
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A data frame comes."""
-    return TRIM if queue.bytes + frame.length > params.above else FORWARD
+    return TRIM if queue.bytes + frame.length > params.threshold else FORWARD
 
 
 TRIMMING: Algorithm = congestion_point(

@@ -2,15 +2,16 @@
 
 From `start` to `stop` all neighbours of its queue are held by PAUSE, or by PFC for the queue's
 priorities (those of `vector` among them), from the first instant on and whatever the queue holds:
-for `on`, then resumed with 0 quanta for `off`, repeatedly. A frame follows the last one when
-`margin` of what that holds for is left, so that lateness by less leaves no gap. Unlike
+for `storm_time`, then resumed with 0 quanta for `idle_time`, repeatedly. A frame follows the last
+one when
+`refresh_margin` of what that holds for is left, so that lateness by less leaves no gap. Unlike
 `stuck-pause`, it waits for no frame, has a pattern and resumes its neighbours.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -36,12 +37,18 @@ LONGEST = 10**15
 class PauseStorm(Params):
     """Parameters of the storm."""
 
+    former: ClassVar[dict[str, str]] = {
+        "on": "storm_time",
+        "off": "idle_time",
+        "margin": "refresh_margin",
+    }
+
     start: Duration = Field(0, ge=0, le=LONGEST, description="begin of the storm")
     stop: Duration = Field(LONGEST, ge=0, le=LONGEST, description="end of the storm")
-    on: Duration = Field(0, ge=0, le=LONGEST, description="pause period; 0: to the end")
-    off: Duration = Field(0, ge=0, le=LONGEST, description="resume period")
+    storm_time: Duration = Field(0, ge=0, le=LONGEST, description="pause period; 0: to the end")
+    idle_time: Duration = Field(0, ge=0, le=LONGEST, description="resume period")
     quanta: int = Field(65_535, ge=2, le=65_535, description="of one frame, 512 bit times each")
-    margin: Annotated[Ratio, RatioLimit(1000)] = Field(
+    refresh_margin: Annotated[Ratio, RatioLimit(1000)] = Field(
         Fraction(3, 4), ge=0, lt=1, description="share of the quanta left when the next one follows"
     )
     frames: Literal["pause", "pfc"] = Field("pfc", description="kind of frames")
@@ -53,8 +60,8 @@ class PauseStorm(Params):
     def _in_order(self) -> PauseStorm:
         if self.stop < self.start:
             raise ValueError("start must not be above stop")
-        if (self.on > 0) != (self.off > 0):
-            raise ValueError("on and off are both 0, or neither")
+        if (self.storm_time > 0) != (self.idle_time > 0):
+            raise ValueError("storm_time and idle_time are both 0, or neither")
         return self
 
 
@@ -75,10 +82,10 @@ def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-unty
         return NOTHING
     end = params.stop
     following = NEVER
-    if params.on > 0:
-        begun = now - (now - params.start) % (params.on + params.off)
-        end = min(end, begun + params.on)
-        following = begun + params.on + params.off
+    if params.storm_time > 0:
+        begun = now - (now - params.start) % (params.storm_time + params.idle_time)
+        end = min(end, begun + params.storm_time)
+        following = begun + params.storm_time + params.idle_time
     if params.frames == ONLY_PFC:
         message.kind = PFC
         message.mark = named
@@ -91,7 +98,7 @@ def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-unty
     state.holding = 1
     hold = quanta_time(params.quanta, queue.pause_rate)
     message.feedback = params.quanta
-    margin = hold // params.margin_den * params.margin_num
+    margin = hold // params.refresh_margin_den * params.refresh_margin_num
     queue.pause_timer = min(now + hold - margin, end)
     return SEND
 

@@ -1,10 +1,13 @@
 """PFC watchdog of paused queues, with SONiC's detection and restoration.
 
-A queue in which frames wait and that sent none for `detection`, held by its neighbour all the
-while, is in a storm. Until none of the frames that hold it has come for `restoration` (0: twice
-`detection`, as there) what is in it and what comes is dropped, or sent in spite of them; then they
-hold it again. The queue is looked at every `poll` from the first frame on that holds it, so that a
-storm is found within `detection` and one more `poll`. `alert` counts alone.
+A queue in which frames wait and that sent none for `detection_time`, held by its neighbour all the
+while, is in a storm. Until none of the frames that hold it has come for `restoration_time` (0:
+twice
+`detection_time`, as there) what is in it and what comes is dropped, or sent in spite of them; then
+they
+hold it again. The queue is looked at every `polling_interval` from the first frame on that holds
+it, so that a
+storm is found within `detection_time` and one more `polling_interval`. `alert` counts alone.
 
 The design is that of SONiC's wiki, PFC Watchdog Design: detection, mitigation, restoration, each
 per queue. There the switch also drops what comes in by the same port and priority (later versions
@@ -40,19 +43,28 @@ class PfcWatchdog(Params):
     """Parameters of the watchdog."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"sonic": {}}
+    former: ClassVar[dict[str, str]] = {
+        "detection": "detection_time",
+        "restoration": "restoration_time",
+        "poll": "polling_interval",
+    }
 
-    detection: Duration = Field(400 * MS, ge=10**6, le=10**13, description="paused, stuck so long")
-    restoration: Duration = Field(
+    detection_time: Duration = Field(
+        400 * MS, ge=10**6, le=10**13, description="paused, stuck so long"
+    )
+    restoration_time: Duration = Field(
         0, ge=0, le=10**14, description="not paused; 0: twice the detection"
     )
-    poll: Duration = Field(200 * MS, ge=10**6, le=10**13, description="polling interval")
+    polling_interval: Duration = Field(
+        200 * MS, ge=10**6, le=10**13, description="polling interval"
+    )
     action: Literal["drop", "forward", "alert"] = Field(
         "drop", description="treatment of frames in a storm"
     )
 
     @model_validator(mode="after")
     def _in_order(self) -> PfcWatchdog:
-        if self.poll > self.detection:
+        if self.polling_interval > self.detection_time:
             raise ValueError("poll must not be above detection")
         return self
 
@@ -75,9 +87,9 @@ def _begin(state, queue, now):  # type: ignore[no-untyped-def]
 @compiled
 def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
     """End the storm if the queue was not paused for the restoration time."""
-    wait = params.restoration if params.restoration > 0 else 2 * params.detection
+    wait = params.restoration_time if params.restoration_time > 0 else 2 * params.detection_time
     if now - state.latest < wait:
-        queue.watchdog_timer = min(state.latest + wait, now + params.poll)
+        queue.watchdog_timer = min(state.latest + wait, now + params.polling_interval)
         return
     state.storm = 0
     queue.storms_over += 1
@@ -89,7 +101,7 @@ def on_paused(state, params, queue, frame, now, message):  # type: ignore[no-unt
     state.latest = now
     if queue.watchdog_timer == NEVER:
         _begin(state, queue, now)
-        queue.watchdog_timer = now + params.poll
+        queue.watchdog_timer = now + params.polling_interval
     return NOTHING
 
 
@@ -102,14 +114,14 @@ def on_poll(state, params, queue, frame, now, message):  # type: ignore[no-untyp
         return NOTHING  # the next PAUSE frame restarts it
     if queue.frames == 0 or queue.frames_out != state.sent:
         _begin(state, queue, now)
-    elif now - state.since >= params.detection:
+    elif now - state.since >= params.detection_time:
         state.storm = 1
         queue.storms += 1
         if params.action == DROP:
             queue.stance = DROPS
         elif params.action == FORWARD:
             queue.stance = IGNORES
-    queue.watchdog_timer = now + params.poll
+    queue.watchdog_timer = now + params.polling_interval
     return NOTHING
 
 

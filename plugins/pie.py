@@ -1,6 +1,7 @@
 """PIE (RFC 8033): drops arriving frames with a probability that a PI controller sets.
 
-Every `update` the chance grows by alpha times what the delay in the queue is above `target`, and by
+Every `update_interval` the chance grows by alpha times what the delay in the queue is above
+`target`, and by
 beta times what that has grown by; by less while it is small. A burst after a quiet time is let
 through, and so is what meets a short queue, or a delay below half the target. Chances add up from
 frame to frame, so that drops do not come in clusters. With `ecn` an ECN-capable frame is marked
@@ -51,17 +52,26 @@ class Pie(Params):
     """Parameters of PIE; the defaults are the RFC's."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"rfc8033": {}}
+    former: ClassVar[dict[str, str]] = {
+        "update": "update_interval",
+        "burst": "max_burst",
+        "short": "min_queue",
+    }
 
     target: Duration = Field(15 * MS, ge=1_000_000, le=10**12, description="delay aimed at")
-    update: Duration = Field(15 * MS, ge=1_000_000, le=10**12, description="between updates")
+    update_interval: Duration = Field(
+        15 * MS, ge=1_000_000, le=10**12, description="between updates"
+    )
     alpha: Annotated[Ratio, RatioLimit(10_000)] = Field(
         Fraction(1, 8), gt=0, le=100, description="gain of the delay, Hz"
     )
     beta: Annotated[Ratio, RatioLimit(10_000)] = Field(
         Fraction(5, 4), gt=0, le=100, description="gain of its growth, Hz"
     )
-    burst: Duration = Field(150 * MS, ge=0, le=10**13, description="without drops, MAX_BURST")
-    short: Size = Field(3_000, ge=0, le=10**9, description="no drop up to this queue: two frames")
+    max_burst: Duration = Field(150 * MS, ge=0, le=10**13, description="without drops, MAX_BURST")
+    min_queue: Size = Field(
+        3_000, ge=0, le=10**9, description="no drop up to this queue: two frames"
+    )
     ecn: bool = Field(False, description="mark ECN-capable frames instead of dropping them")
 
     def marks(self) -> bool:
@@ -89,16 +99,16 @@ def probability_change(state, params, delay):  # type: ignore[no-untyped-def]
 
 def on_update(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """Update the drop probability."""
-    queue.congestion_point_timer = now + params.update
+    queue.congestion_point_timer = now + params.update_interval
     delay = state.delay if queue.frames > 0 else 0
     chance = state.drop_probability + probability_change(state, params, delay)
     if delay == 0 and state.old == 0:
         chance = chance * 98 // 100
     state.drop_probability = min(max(chance, 0), CERTAIN)
     calm = 2 * delay < params.target and 2 * state.old < params.target
-    state.burst_left = max(state.burst_left - params.update, 0)
+    state.burst_left = max(state.burst_left - params.update_interval, 0)
     if state.drop_probability == 0 and calm:
-        state.burst_left = params.burst
+        state.burst_left = params.max_burst
     state.old = delay
     return NOTHING
 
@@ -109,7 +119,7 @@ def is_selected(state, params, queue):  # type: ignore[no-untyped-def]
     chance = state.drop_probability
     if chance == 0:
         state.summed = 0
-    if state.burst_left > 0 or queue.bytes <= params.short:
+    if state.burst_left > 0 or queue.bytes <= params.min_queue:
         return False
     if 2 * state.old < params.target and chance < CERTAIN // 5:
         return False
@@ -127,9 +137,9 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     """A frame arrives; `queue.bytes` does not hold it yet."""
     if state.started == 0:
         state.started = 1
-        state.burst_left = params.burst
+        state.burst_left = params.max_burst
     if queue.congestion_point_timer == NEVER:
-        queue.congestion_point_timer = now + params.update
+        queue.congestion_point_timer = now + params.update_interval
     if not is_selected(state, params, queue):
         return FORWARD
     if params.ecn != 0 and frame.mark & CE != NOT_ECT and state.drop_probability < CERTAIN // 10:

@@ -6,6 +6,8 @@ has them in that lane too. Frames of a flow in two priorities may overtake each 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from tailback.plugin import FORWARD, LANE, Algorithm, Params, Size, congestion_point, record
@@ -14,26 +16,29 @@ from tailback.plugin import FORWARD, LANE, Algorithm, Params, Size, congestion_p
 class PriorityDemotion(Params):
     """Parameters of the congestion point."""
 
-    above: Size = Field(
+    former: ClassVar[dict[str, str]] = {"above": "threshold", "to": "priority"}
+
+    threshold: Size = Field(
         30_000, ge=0, description="queue threshold in octets, with the arriving frame"
     )
-    to: int = Field(1, ge=0, le=7, description="priority of frames above the threshold")
+    priority: int = Field(1, ge=0, le=7, description="priority of frames above the threshold")
 
     def goes_on_in(self) -> tuple[int, ...]:
-        """Priorities that frames can be moved to: the parameter `to`."""
-        return (self.to,)
+        """Priorities that frames can be moved to: the parameter `priority`."""
+        return (self.priority,)
 
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A data frame comes."""
-    return LANE + params.to if queue.bytes + frame.length > params.above else FORWARD
+    return LANE + params.priority if queue.bytes + frame.length > params.threshold else FORWARD
 
 
 ASIDE: Algorithm = congestion_point(
-    "aside",
+    "priority-demotion",
     "has data frames go on in another lane above a threshold",
     PriorityDemotion,
     record("unused"),
     arrival=on_arrival,
     changes_lane=True,
+    former=("aside",),
 )

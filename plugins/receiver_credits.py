@@ -1,7 +1,8 @@
 """Receiver-driven credits: a receiver grants its sources its link rate in round robin.
 
 Sources tell how much they have to send before they send it. One credit goes out per `quantum`, to
-the next flow that still wants some, so paced that what the credits let come takes `share` of the
+the next flow that still wants some, so paced that what the credits let come takes `link_share` of
+the
 receiver's link: whatever the fan-in, frames come one after another, and no queue builds but that of
 what sources send without credit. A share below one lets that drain. A trimmed frame has used a
 credit in vain: its flow gets those octets again.
@@ -45,9 +46,10 @@ class Credits(Params):
     """Parameters of the receiver."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"credits": {}}
+    former: ClassVar[dict[str, str]] = {"share": "link_share"}
 
     quantum: Size = Field(1_500, ge=64, le=1 << 20, description="octets that one credit grants")
-    share: Annotated[Ratio, RatioLimit(1_000)] = Field(
+    link_share: Annotated[Ratio, RatioLimit(1_000)] = Field(
         Fraction(99, 100), gt=0, le=20, description="share of its link's rate in credits"
     )
 
@@ -123,7 +125,7 @@ def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyp
     mine.granted += octets
     enqueue_flow(state, flow)
     took = (octets + node.receiver_overhead) * BIT_PS // node.receiver_rate
-    state.next_at = min(now + took * params.share_den // params.share_num, NEVER)
+    state.next_at = min(now + took * params.link_share_den // params.link_share_num, NEVER)
     schedule_credit(state, node, now)
     message.flow = flow
     message.sequence = mine.granted
@@ -131,7 +133,7 @@ def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyp
 
 
 CREDITS: Algorithm = receiver(
-    "credits",
+    "receiver-credits",
     "grants credits in turns, paced at the rate of the receiver's link (EQDS, UEC RCCC)",
     Credits,
     STATE,
@@ -139,4 +141,5 @@ CREDITS: Algorithm = receiver(
     arrived=on_arrived,
     timer=on_timer,
     columns=(Observed("waiting", "1", "flows that want credit"),),
+    former=("credits",),
 )

@@ -1,6 +1,7 @@
 """RED marking of DCQCN's congestion point (docs/settled/algorithms.md#dcqcn): ECN by queue length.
 
-An ECN-capable frame gets ECN 11 by chance: none up to `low` (KMIN), `most` (PMAX) at `high` (KMAX),
+An ECN-capable frame gets ECN 11 by chance: none up to `low` (KMIN), `max_probability` (PMAX) at
+`high` (KMAX),
 linear in between, and always above. The queue is the instantaneous one without the frame: as it
 arrives, or with `mark` "departure" as it leaves, which tells its source of what waits behind it, a
 queue's time earlier. What is not ECN-capable passes unmarked; it is neither dropped early.
@@ -38,10 +39,11 @@ class RedMarking(Params):
     """Parameters of the marking."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"dcqcn": {}}
+    former: ClassVar[dict[str, str]] = {"most": "max_probability"}
 
     low: Size = Field(5_000, ge=0, le=10**9, description="no mark up to this queue, KMIN")
     high: Size = Field(200_000, ge=1, le=10**9, description="every frame above it, KMAX")
-    most: Annotated[Ratio, RatioLimit(1_000_000)] = Field(
+    max_probability: Annotated[Ratio, RatioLimit(1_000_000)] = Field(
         Fraction(1, 100), ge=0, le=1, description="chance at `high`, PMAX"
     )
 
@@ -80,7 +82,10 @@ def _mark(state, params, queue, frame):  # type: ignore[no-untyped-def]
     if queue.bytes <= params.high:
         state.lfsr = lfsr_next(state.lfsr)
         share = (above << DRAW_BITS) // (params.high - params.low)
-        if state.lfsr >> (32 - DRAW_BITS) >= share * params.most_num // params.most_den:
+        if (
+            state.lfsr >> (32 - DRAW_BITS)
+            >= share * params.max_probability_num // params.max_probability_den
+        ):
             return
     frame.mark |= CE
 

@@ -3,15 +3,15 @@
 Below its target delay a flow's window grows by `ai` segments per round trip, and by `ai` for every
 segment acknowledged where it is below one. Above it the window falls, at most once per round trip,
 by beta (delay - target) / delay, and never by more than `max_mdf`. A window below one segment is
-paced, which the limiter does. The target is `base`, `per_hop` for every
+paced, which the limiter does. The target is `base_target`, `per_hop` for every
 router passed, and a share that falls with the window, so that many flows get a longer one:
-alpha / sqrt(window) + b within [0, `range`], alpha = range / (1 / sqrt(`low`) - 1 / sqrt(`high`)),
-b = -alpha / sqrt(`high`).
+alpha / sqrt(window) + b within [0, `flow_scaling_range`], alpha = range / (1 / sqrt(`fs_min_cwnd`)
+- 1 / sqrt(`fs_max_cwnd`)), b = -alpha / sqrt(`fs_max_cwnd`).
 
 What this leaves out: delays of end hosts are not apart from those of the fabric, so there is one
 window, for what lies between a segment's departure and its acknowledgement. The hops are those of
 the acknowledgement on its way back. A loss halves by `max_mdf`, once per round trip.
-The paper keeps a window below a largest one and has no number for it: `most_window` is that of the
+The paper keeps a window below a largest one and has no number for it: `max_window` is that of the
 simulator htsim. Windows count octets of whole frames; square roots are of 2^20 times a number of
 segments.
 """
@@ -53,12 +53,28 @@ class Swift(Params):
     """Parameters of the sender."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"swift": {}}
+    former: ClassVar[dict[str, str]] = {
+        "base": "base_target",
+        "range": "flow_scaling_range",
+        "low": "fs_min_cwnd",
+        "high": "fs_max_cwnd",
+        "least_window": "min_window",
+        "most_window": "max_window",
+    }
 
-    base: Duration = Field(25 * US, ge=US, le=10**12, description="target delay without a hop")
+    base_target: Duration = Field(
+        25 * US, ge=US, le=10**12, description="target delay without a hop"
+    )
     per_hop: Duration = Field(US, ge=0, le=10**11, description="added per router")
-    range: Duration = Field(50 * US, ge=0, le=10**12, description="added for small windows")
-    low: FixedRatio = Field(Fraction(1, 10), gt=0, le=100, description="segments: all of `range`")
-    high: FixedRatio = Field(Fraction(100), gt=0, le=10_000, description="segments: nothing of it")
+    flow_scaling_range: Duration = Field(
+        50 * US, ge=0, le=10**12, description="added for small windows"
+    )
+    fs_min_cwnd: FixedRatio = Field(
+        Fraction(1, 10), gt=0, le=100, description="segments: all of `flow_scaling_range`"
+    )
+    fs_max_cwnd: FixedRatio = Field(
+        Fraction(100), gt=0, le=10_000, description="segments: nothing of it"
+    )
     ai: Annotated[Ratio, RatioLimit(10_000)] = Field(
         Fraction(1), gt=0, le=100, description="segments of growth per round trip"
     )
@@ -70,20 +86,20 @@ class Swift(Params):
     )
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments")
-    least_window: FixedRatio = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
-    most_window: int = Field(
+    min_window: FixedRatio = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
+    max_window: int = Field(
         1_000, ge=1, le=10**8, description="segments; the paper has no number, htsim's is this one"
     )
 
     @model_validator(mode="after")
     def _in_order(self) -> Swift:
-        if self.low >= self.high:
-            raise ValueError("low must be below high")
+        if self.fs_min_cwnd >= self.fs_max_cwnd:
+            raise ValueError("fs_min_cwnd must be below fs_max_cwnd")
         return self
 
     def operating_queue(self, rate: int) -> int:
         """Upper bound: octets served in the target delay, which includes propagation."""
-        return self.base * rate // BIT_PS
+        return self.base_target * rate // BIT_PS
 
     def delay_margin(self, rate: int) -> int:
         """A window of a round trip is cut by beta of what that took too long, and grows by `ai`."""
@@ -102,11 +118,11 @@ def _inverse_root(num, den):  # type: ignore[no-untyped-def]
 @compiled
 def _target(params, limiter, hops):  # type: ignore[no-untyped-def]
     """The delay that a flow of this window is to have."""
-    few = _inverse_root(params.low_num, params.low_den)
-    many = _inverse_root(params.high_num, params.high_den)
+    few = _inverse_root(params.fs_min_cwnd_num, params.fs_min_cwnd_den)
+    many = _inverse_root(params.fs_max_cwnd_num, params.fs_max_cwnd_den)
     mine = min(max(_inverse_root(max(limiter.window, 1), params.segment), many), few)
-    part = mul_div(params.range, max(mine - many, 0), max(few - many, 1))
-    return params.base + hops * params.per_hop + part
+    part = mul_div(params.flow_scaling_range, max(mine - many, 0), max(few - many, 1))
+    return params.base_target + hops * params.per_hop + part
 
 
 @compiled
@@ -114,7 +130,7 @@ def _decrease(state, params, limiter, num, den, now):  # type: ignore[no-untyped
     """Cut by `num / den`, at most by `max_mdf`, at most once per round trip."""
     if now - state.cut_at < limiter.rtt:
         return
-    least = params.segment * params.least_window_num // params.least_window_den
+    least = params.segment * params.min_window_num // params.min_window_den
     most = limiter.window * params.max_mdf_num // params.max_mdf_den
     part = min(mul_div(limiter.window, num, den), most)
     limiter.window = max(limiter.window - part, least, 1)
@@ -126,7 +142,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     """A flow begins."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
-    limiter.window = min(params.initial_window, params.most_window) * params.segment
+    limiter.window = min(params.initial_window, params.max_window) * params.segment
     state.cut_at = now
     state.owed = 0
     return NOTHING
@@ -139,7 +155,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if trip < target:
         whole = max(limiter.window, params.segment)
         state.owed += limiter.acked * params.segment * params.ai_num // params.ai_den
-        most = min(params.most_window * params.segment, ENDLESS)
+        most = min(params.max_window * params.segment, ENDLESS)
         limiter.window = min(limiter.window + state.owed // whole, most)
         state.owed %= whole
     else:

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from orchestrator.plan.former_names import METRICS
+
 Number = int | float | None
 
 
@@ -56,3 +58,25 @@ class Result(BaseModel):
     expectations: list[Expectation]
     fidelity: dict[str, Any]
     performance: dict[str, Any] = {}
+
+
+def with_current_metrics(result: dict[str, Any]) -> dict[str, Any]:
+    """A result.json of any release with the current names of its metrics."""
+    tables = ("metrics", "uncertainties", "units")
+    made = result | {name: _renamed(result[name]) for name in tables if name in result}
+    rows = result.get("expectations")
+    if isinstance(rows, list):
+        made["expectations"] = [
+            row | {"metric": METRICS.get(row["metric"], row["metric"])}
+            if isinstance(row, dict) and isinstance(row.get("metric"), str)
+            else row
+            for row in rows
+        ]
+    return made
+
+
+def _renamed(table: Any) -> Any:
+    """A table of tables, with current names of metrics as keys."""
+    if not isinstance(table, dict):
+        return table
+    return {METRICS.get(name, name): _renamed(value) for name, value in table.items()}

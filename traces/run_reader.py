@@ -21,7 +21,7 @@ from orchestrator.recording import Column, Event, MessageTable, PortCapture, Rec
 from traces import resolved_plan
 from traces.metrics.latency_histograms import LatencyTable
 from traces.metrics.sample_table import Table
-from traces.result_schema import Result
+from traces.result_schema import Result, with_current_metrics
 
 FORMAT = 1
 LONGEST_NUMBER = 40
@@ -212,7 +212,7 @@ def parse_result(source: str, text: str) -> Result:
     if value.get("tailback") != FORMAT:
         raise BadInput(source, f"has format {value.get('tailback')!r}; this version reads {FORMAT}")
     try:
-        return Result.model_validate(value)
+        return Result.model_validate(with_current_metrics(value))
     except ValidationError as error:
         problems = [
             Problem(".".join(map(str, e["loc"])), e.get("input"), e["msg"]) for e in error.errors()

@@ -2,8 +2,8 @@
 
 The first frame of a source comes at its `start`, every further one as much later as it came behind
 the first in the capture, divided by `speed`. Each is as long as it was, without FCS; the plan's
-`frame` does not matter. A frame shorter than `shortest` is made as long as that, one longer than
-`longest` is cut to that, and a note of the run says how many. A source that was held (a full host
+`frame` does not matter. A frame shorter than `min_frame` is made as long as that, one longer than
+`max_frame` is cut to that, and a note of the run says how many. A source that was held (a full host
 queue, a stop) makes up for what it missed.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -115,26 +115,32 @@ def load(path: str) -> np.ndarray:
 class Trace(Params):
     """Parameters of a source that repeats a capture."""
 
+    former: ClassVar[dict[str, str]] = {
+        "way": "direction",
+        "longest": "max_frame",
+        "shortest": "min_frame",
+    }
+
     file: Annotated[str, *from_file(load)] = Field(description="a pcap or pcapng file")
     flow: int = Field(
         -1, ge=-1, le=10**6, description="index of a flow, in order of begin; -1: all"
     )
-    way: Literal["all", "in", "out"] = Field("all", description="captured direction")
+    direction: Literal["all", "in", "out"] = Field("all", description="captured direction")
     speed: Annotated[Ratio, RatioLimit(1_000_000)] = Field(
         Fraction(1), gt=0, le=10**6, description="speed-up; 2 is twice as fast"
     )
-    shortest: Size = Field(
+    min_frame: Size = Field(
         70, ge=70, le=LONGEST_FRAME, description="shorter frames become as long as this"
     )
-    longest: Size = Field(
+    max_frame: Size = Field(
         LONGEST_FRAME, ge=70, le=LONGEST_FRAME, description="longer frames are cut to this"
     )
     repeat: bool = Field(False, description="begin again at its end")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.shortest > self.longest:
-            raise ValueError("'shortest' must not be above 'longest'")
+        if self.min_frame > self.max_frame:
+            raise ValueError("'min_frame' must not be above 'max_frame'")
         return self
 
     def captured(self) -> np.ndarray:
@@ -143,16 +149,16 @@ class Trace(Params):
         mine = np.ones(len(table), bool)
         if self.flow >= 0:
             mine &= table[:, FLOW] == self.flow
-        if self.way != "all":
-            mine &= table[:, DIRECTION] == ("all", "in", "out").index(self.way)
+        if self.direction != "all":
+            mine &= table[:, DIRECTION] == ("all", "in", "out").index(self.direction)
         return table[mine, LENGTH]
 
     def frame_lengths(self) -> tuple[int, int] | None:
-        """As captured, within `shortest` and `longest`; None where no frame is repeated."""
+        """As captured, within `min_frame` and `max_frame`; None where no frame is repeated."""
         lengths = self.captured()
         if not len(lengths):
             return None
-        sent = np.clip(lengths, self.shortest, self.longest)
+        sent = np.clip(lengths, self.min_frame, self.max_frame)
         return int(sent[0]), int(sent.max())
 
     def frames_offered(self, sender: Sender) -> int | None:
@@ -167,13 +173,13 @@ class Trace(Params):
         if not len(lengths):
             return ["no frame of the capture is of the flow and direction that it names"]
         made = f"of {len(lengths)} captured frames"
-        short = int((lengths < self.shortest).sum())
-        long = int((lengths > self.longest).sum())
+        short = int((lengths < self.min_frame).sum())
+        long = int((lengths > self.max_frame).sum())
         found = []
         if short:
-            found.append(f"{short} {made} are shorter than {self.shortest} B and sent as long")
+            found.append(f"{short} {made} are shorter than {self.min_frame} B and sent as long")
         if long:
-            found.append(f"{long} {made} are longer than {self.longest} B and cut to that")
+            found.append(f"{long} {made} are longer than {self.max_frame} B and cut to that")
         if self.speed != 1:
             found.append(f"the capture's frames are sent at {self.speed} times their pace")
         return found
@@ -203,7 +209,7 @@ def is_selected(params, row):  # type: ignore[no-untyped-def]
     at = COLUMNS * row
     if params.flow >= 0 and word_at(params.file_address, at + FLOW) != params.flow:
         return False
-    return params.way == 0 or word_at(params.file_address, at + DIRECTION) == params.way
+    return params.direction == 0 or word_at(params.file_address, at + DIRECTION) == params.direction
 
 
 @compiled
@@ -240,7 +246,7 @@ def on_next(state, params, flow, frame, now, message):  # type: ignore[no-untype
     since = max(time_of(params, state.row) - time_of(params, state.first), 0)
     state.made += 1
     octets = word_at(params.file_address, at + LENGTH)
-    flow.length = min(max(octets, params.shortest), params.longest)
+    flow.length = min(max(octets, params.min_frame), params.max_frame)
     return max(state.begun + scaled_span(params, since) - now, 0)
 
 

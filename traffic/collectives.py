@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -30,7 +31,9 @@ from tailback.plugin import (
     messages,
 )
 
-EXPECTED = 'pairing = "ring", or "tree" with both_ways = true, of at least two hosts is expected'
+EXPECTED = (
+    'pairing = "ring", or "tree" with bidirectional = true, of at least two hosts is expected'
+)
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,10 @@ NEEDS = frozenset({Capability.DEPENDENCIES})
 class Collective(Params):
     """Parameters of every collective."""
 
+    former: ClassVar[dict[str, str]] = {"compute": "compute_time"}
+
     count: int = Field(1, ge=1, le=100_000, description="rounds, one behind another at every host")
-    compute: Duration = Field(
+    compute_time: Duration = Field(
         0, le=3600 * 10**12, description="time at a host from the end of a round to the next"
     )
 
@@ -99,15 +104,17 @@ class Collective(Params):
 class AllReduce(Collective):
     """Parameters of all-reduce."""
 
+    former: ClassVar[dict[str, str]] = {"pieces": "chunks", "reduce": "reduce_time"}
+
     size: Size = Field(10_000_000, ge=1, le=10**12, description="of the vector, no headers")
-    reduce: Duration = Field(
+    reduce_time: Duration = Field(
         0, le=10**12, description="time to add up a piece at a host, before its sum is sent"
     )
-    pieces: int = Field(1, ge=1, le=10_000, description="of the vector, in a tree")
+    chunks: int = Field(1, ge=1, le=10_000, description="of the vector, in a tree")
 
     def frames_offered(self, sender: Sender) -> int | None:
         """The vector to each neighbour, and the sum; each in pieces whose last frame is short."""
-        pieces = max(self.pieces, sender.all_flows)
+        pieces = max(self.chunks, sender.all_flows)
         return sender.flows * self.count * 2 * (sender.frames_of(self.size) + pieces)
 
 
@@ -160,7 +167,7 @@ def _ring(params: AllReduce, ends: Connections, order: list[int]) -> Application
     gates = (params.count * steps - 1) * hosts
     opens = total * hosts + (host + 1) % hosts
     carries_sum = (step >= 1) & (step <= hosts - 1)
-    pause = np.where(carries_sum, params.reduce, np.where(step == 0, params.compute, 0))
+    pause = np.where(carries_sum, params.reduce_time, np.where(step == 0, params.compute_time, 0))
     waiting = Waiting(
         behind=np.where(total == 0, NO_GATE, (total - 1) * hosts + host),
         opens=np.where(opens < gates, opens, NO_GATE),
@@ -174,7 +181,7 @@ def _ring(params: AllReduce, ends: Connections, order: list[int]) -> Application
 
 def _tree(params: AllReduce, ends: Connections, tree: Tree) -> ApplicationMessages:
     """Sums up to the root, the result down: of every round, piece by piece."""
-    sizes = split_sizes(params.size, params.pieces)
+    sizes = split_sizes(params.size, params.chunks)
     rows: list[tuple[int, int, int, int, int, int]] = []
     gates: dict[tuple[str, int, int, str], int] = {}
     pauses: list[int] = []
@@ -186,17 +193,17 @@ def _tree(params: AllReduce, ends: Connections, tree: Tree) -> ApplicationMessag
             pauses.append(pause)
         return gates[key]
 
-    last, upwards = params.pieces - 1, tree.upwards
+    last, upwards = params.chunks - 1, tree.upwards
     for round_ in range(params.count):
-        for piece in range(params.pieces):
+        for piece in range(params.chunks):
             for node in upwards:
                 parent = tree.parent[node]
                 behind = NO_GATE
                 if tree.children[node]:
-                    behind = gate("sum", round_, piece, node, params.reduce)
+                    behind = gate("sum", round_, piece, node, params.reduce_time)
                 elif round_:
-                    behind = gate("round", round_, 0, node, params.compute)
-                opens = gate("sum", round_, piece, parent, params.reduce)
+                    behind = gate("round", round_, 0, node, params.compute_time)
+                opens = gate("sum", round_, piece, parent, params.reduce_time)
                 step = tree.height - tree.depth[node]
                 rows.append((tree.up[node], int(sizes[piece]), behind, opens, round_, step))
             for node in reversed(upwards):
@@ -207,7 +214,7 @@ def _tree(params: AllReduce, ends: Connections, tree: Tree) -> ApplicationMessag
                 if tree.children[node]:
                     opens = gate("down", round_, piece, node, 0)
                 elif piece == last and round_ + 1 < params.count:
-                    opens = gate("round", round_ + 1, 0, node, params.compute)
+                    opens = gate("round", round_ + 1, 0, node, params.compute_time)
                 step = tree.height + tree.depth[node] - 1
                 rows.append((tree.down[node], int(sizes[piece]), behind, opens, round_, step))
     connection, size, behinds, opened, rounds, step_of = np.array(rows, np.int64).T
@@ -231,7 +238,7 @@ def all_to_all(params: AllToAll, ends: Connections) -> ApplicationMessages:
             rounds == 0, NO_GATE, (rounds - 1) * len(number) + np.tile(here, params.count)
         ),
         opens=np.where(opens < last, opens, NO_GATE),
-        pauses=np.full(last, params.compute),
+        pauses=np.full(last, params.compute_time),
         round=rounds,
         step=np.zeros(len(rounds), np.int64),
     )

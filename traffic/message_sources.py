@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from pydantic import Field
 
@@ -22,9 +24,11 @@ from tailback.plugin import (
 class Repeated(Params):
     """Parameters of messages at equal distances."""
 
+    former: ClassVar[dict[str, str]] = {"every": "interval"}
+
     size: Size = Field(1_000_000, ge=1, le=10**12, description="of every message, no headers")
     count: int = Field(1, ge=0, le=10**6, description="messages of a connection; 0: until it stops")
-    every: Duration = Field(
+    interval: Duration = Field(
         10**9, ge=10**3, le=3600 * 10**12, description="from one message to the next"
     )
     stagger: Duration = Field(
@@ -33,17 +37,17 @@ class Repeated(Params):
 
     def frames_offered(self, sender: Sender) -> int | None:
         """All messages that fit the time, whole."""
-        rounds = -(-sender.span // self.every)
+        rounds = -(-sender.span // self.interval)
         rounds = min(rounds, self.count) if self.count else rounds
         return sender.flows * rounds * sender.frames_of(self.size)
 
 
 def repeated(params: Repeated, ends: Connections) -> ApplicationMessages:
     """The schedule of `messages`."""
-    rounds = -(-max(ends.stop - ends.start, 0) // params.every)
+    rounds = -(-max(ends.stop - ends.start, 0) // params.interval)
     if params.count:
         rounds = min(rounds, params.count)
-    return _grid(ends, rounds, params.every, params.stagger, params.size)
+    return _grid(ends, rounds, params.interval, params.stagger, params.size)
 
 
 def _grid(
@@ -75,8 +79,10 @@ BULK: Algorithm = messages("bulk", "one transfer without end", Bulk, bulk)
 class Incast(Params):
     """Parameters of incast: many answer at the same time."""
 
+    former: ClassVar[dict[str, str]] = {"every": "interval"}
+
     size: Size = Field(64_000, ge=1, le=10**12, description="of every answer, no headers")
-    every: Duration = Field(
+    interval: Duration = Field(
         10 * 10**9, ge=10**3, le=3600 * 10**12, description="from one round to the next"
     )
     rounds: int = Field(0, ge=0, le=10**6, description="rounds; 0: until the traffic stops")
@@ -90,7 +96,7 @@ class Incast(Params):
 
     def frames_offered(self, sender: Sender) -> int | None:
         """Every connection answers in every round, and asks."""
-        rounds = -(-sender.span // self.every)
+        rounds = -(-sender.span // self.interval)
         rounds = min(rounds, self.rounds) if self.rounds else rounds
         return sender.flows * rounds * sender.frames_of(max(self.size, self.request))
 
@@ -101,16 +107,16 @@ def incast(params: Incast, ends: Connections) -> ApplicationMessages:
     count = len(ends.pairs) // 2 if asked else len(ends.pairs)
     turned = [(target, source) for source, target in ends.pairs[:count]]
     if asked and list(ends.pairs[count:]) != turned:
-        raise ValueError("requests go the other way: 'both_ways = true' is expected")
+        raise ValueError("requests go the other way: 'bidirectional = true' is expected")
     if params.fan_in > count:
         raise ValueError(f"'fan_in' {params.fan_in} is more than the {count} connections there are")
     random = ends.random()
-    rounds = -(-max(ends.stop - ends.start, 0) // params.every)
+    rounds = -(-max(ends.stop - ends.start, 0) // params.interval)
     rounds = min(rounds, params.rounds) if params.rounds else rounds
     fan_in = params.fan_in or count
     order = np.argsort(random.random((rounds, count)), axis=1)[:, :fan_in]
     connections = np.sort(order, axis=1).reshape(-1)
-    start = ends.start + np.repeat(np.arange(rounds), fan_in) * params.every
+    start = ends.start + np.repeat(np.arange(rounds), fan_in) * params.interval
     late = (random.random(rounds * fan_in) * params.jitter).astype(np.int64)
     if asked:
         return _on_request(params, connections, start, late, count)
@@ -127,7 +133,7 @@ def _on_request(
     """Requests at the times of the rounds; each answer a gate that opens when its own is there."""
     answers = len(connections)
     gates, none = np.arange(answers), np.full(answers, -1)
-    rounds = np.tile((start - start[:1]) // params.every, 2)
+    rounds = np.tile((start - start[:1]) // params.interval, 2)
     waiting = Waiting(
         behind=np.append(none, gates),
         opens=np.append(gates, none),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import cycle, pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -124,6 +124,8 @@ PS = 10**12
 class Poisson(Params):
     """Parameters of Poisson arrivals."""
 
+    former: ClassVar[dict[str, str]] = {"turns": "round_robin", "stream": "random_stream"}
+
     load: Ratio = Field(
         Fraction(1, 2), gt=0, le=2, description="share of each sending link's rate, on average"
     )
@@ -131,10 +133,10 @@ class Poisson(Params):
         "web-search", description="distribution of sizes; cdf: that of the traffic entry"
     )
     size: Size = Field(100_000, ge=1, le=10**12, description="of every message, where fixed")
-    turns: bool = Field(
+    round_robin: bool = Field(
         False, description="round robin over the connections of a pair; else at random"
     )
-    stream: int = Field(
+    random_stream: int = Field(
         0, ge=0, lt=1 << 31, description="entries with the same number draw the same; 0: its own"
     )
 
@@ -160,7 +162,7 @@ def distribution(params: Poisson, ends: Connections) -> Cdf:
 def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     """The schedule of `poisson`."""
     cdf = distribution(params, ends)
-    random = ends.random(params.stream)
+    random = ends.random(params.random_stream)
     bits = mean_of_frames(cdf, ends.frame, HEADERS) * 8
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     sources = np.array([source for source, _ in ends.pairs])
@@ -169,7 +171,7 @@ def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
         gap = bits / (float(params.load) * float(ends.line_rates[mine[0]])) * PS
         times = _times(random, gap, ends.start, ends.stop)
         chosen = mine[(random.random(len(times)) * len(mine)).astype(np.int64)]
-        if params.turns:
+        if params.round_robin:
             chosen = round_robin_connections(chosen, ends.pairs)
         parts.append((chosen, times, draw(cdf, random.random(len(times)))))
     connection, start, size = (np.concatenate(column) for column in zip(*parts, strict=True))

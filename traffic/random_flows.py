@@ -1,12 +1,14 @@
 """Random flows: random sizes at random times, one rate within a flow (P4QCN, section 4).
 
 The paper has hosts begin UDP streams of random size at random; it gives no distribution. Here sizes
-are uniform between `least` and `most`, pauses uniform from 0 to twice the mean that makes the
-average rate `rate`, the last frame of a flow being as long as all: a flow of S octets is
+are uniform between `min_size` and `max_size`, pauses uniform from 0 to twice the mean that makes
+the average rate `rate`, the last frame of a flow being as long as all: a flow of S octets is
 ceil(S / frame) frames, of which the mean over all sizes is taken. Draws have 31 bits.
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
@@ -30,17 +32,19 @@ DRAW_BITS = 31
 class RandomFlows(Params):
     """Parameters of the random traffic model."""
 
+    former: ClassVar[dict[str, str]] = {"least": "min_size", "most": "max_size"}
+
     rate: Rate = Field(1_000_000_000, ge=1, le=10**12, description="rate of the source, on average")
     peak: Rate = Field(2_000_000_000, ge=1, le=10**12, description="rate of a flow while it lasts")
-    least: Size = Field(1_500, ge=64, le=10**7, description="smallest flow")
-    most: Size = Field(15_000, ge=64, le=10**7, description="largest flow")
+    min_size: Size = Field(1_500, ge=64, le=10**7, description="smallest flow")
+    max_size: Size = Field(15_000, ge=64, le=10**7, description="largest flow")
 
     @model_validator(mode="after")
     def _in_order(self) -> RandomFlows:
         if self.rate > self.peak:
             raise ValueError("'rate' must not be above 'peak'")
-        if self.least > self.most:
-            raise ValueError("'least' must not be above 'most'")
+        if self.min_size > self.max_size:
+            raise ValueError("'min_size' must not be above 'max_size'")
         return self
 
     def frames_offered(self, sender: Sender) -> int | None:
@@ -74,11 +78,11 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
     gap = slot(state, flow.length, params.peak)
     if state.left > 0:
         return gap
-    sizes = params.most - params.least + 1
-    frames = _frames_to(params.most, flow.length) - _frames_to(params.least - 1, flow.length)
+    sizes = params.max_size - params.min_size + 1
+    frames = _frames_to(params.max_size, flow.length) - _frames_to(params.min_size - 1, flow.length)
     octets = frames * flow.length // sizes
     pause = wire_time(octets, params.rate) - wire_time(octets, params.peak)
-    state.left = params.least + _uniform(state, sizes)
+    state.left = params.min_size + _uniform(state, sizes)
     return gap + _uniform(state, 2 * pause + 1)
 
 

@@ -8,7 +8,7 @@ ps; all of it in whole numbers. What is in it and what is not stands in docs/tcp
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -23,7 +23,11 @@ MS = 10**9
 class Tcp(Params):
     """Parameters of a TCP connection."""
 
-    congestion: Literal["newreno", "cubic"] = Field("cubic", description="congestion control")
+    former: ClassVar[dict[str, str]] = {"congestion": "congestion_control"}
+
+    congestion_control: Literal["newreno", "cubic"] = Field(
+        "cubic", description="congestion control"
+    )
     initial_window: int = Field(10, ge=1, le=1000, description="segments (RFC 6928)")
     window: int = Field(
         WINDOW, ge=2, le=WINDOW, description="segments that the receiver lets be under way"

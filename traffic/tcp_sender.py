@@ -47,7 +47,7 @@ def reduce(state, params, now):  # type: ignore[no-untyped-def]
     """A loss or a mark: the threshold for what follows, by the congestion control."""
     flight = max(state.nxt - state.una, 1) * SEGMENT
     state.grown = 0
-    if params.congestion == CUBIC:
+    if params.congestion_control == CUBIC:
         cubic_begin(state)
         state.threshold = max(state.window * 7 // 10, 2 * SEGMENT)
     else:
@@ -201,7 +201,7 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
     if state.window < state.threshold:
         most = 1 if state.recovering == 2 else 2
         state.window = min(state.window + min(acked, most) * SEGMENT, state.threshold)
-    elif params.congestion == CUBIC:
+    elif params.congestion_control == CUBIC:
         cubic_acked(state, acked, now)
     else:
         window = max(state.window, 1)

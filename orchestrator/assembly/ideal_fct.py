@@ -76,8 +76,8 @@ class Paths:
         if isinstance(node, Switch):
             service = node.service_of(port.name, link.rate)
             if node.inputs is not None and before is not None:
-                rate = int(self.plan.links[before.link].rate * node.inputs.over_speed)
-                hops.append(Hop(rate, 0, rate, node.inputs.fall_through))
+                rate = int(self.plan.links[before.link].rate * node.inputs.speedup)
+                hops.append(Hop(rate, 0, rate, node.inputs.crossbar_latency))
         delay = link.delay if port.forward else back
         return [*hops, Hop(link.rate, link.overhead, service, delay)]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Plan
+from orchestrator.plan.former_names import current_metric
 from orchestrator.plan.input_problems import near, shown
 
 OF, IN = " of ", " in "
@@ -36,7 +37,8 @@ class Pattern:
         match = _PATTERN.fullmatch(text.strip())
         if match is None or not text.strip():
             raise BadInput(said, [Problem(said, shown(text), ACCEPTED)])
-        return cls(*(part or "*" for part in match.group("metric", "of", "phase")))
+        metric, of, phase = (part or "*" for part in match.group("metric", "of", "phase"))
+        return cls(current_metric(metric), of, phase)
 
     def fits(self, metric: str, of: str, phase: str) -> bool:
         """Return whether the pattern matches a metric of a point."""

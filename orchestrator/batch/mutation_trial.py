@@ -84,7 +84,7 @@ class MutationTrial:
         valid = own["verdict"] != INVALID
         met = own["verdict"] == MET or (valid and all(sound))  # one seed cannot judge a row of many
         rows = zip(self.plan.expect, sound, strict=True)
-        settled = valid and all(good or expect.differs for expect, good in rows)
+        settled = valid and all(good or expect.known_miss for expect, good in rows)
         return {
             "plan": own["plan"],
             "seeds": self.seeds,
@@ -113,7 +113,7 @@ def _judged(
         if not sound[at] or _open(row) or not _missed(row):
             continue
         (caught_by if _has_entities(expect, entities) else gone).append(at)
-    named = [matching_expectations(plan, text)[0] for text in mutant.misses]
+    named = [matching_expectations(plan, text)[0] for text in mutant.expected_misses]
     not_missed = [at for at in named if at not in caught_by]
     names = [plan.expect[at].name or plan.expect[at].called for at in range(len(plan.expect))]
     return {
@@ -122,7 +122,7 @@ def _judged(
         "caught_by": [{"called": names[at], **result["expectations"][at]} for at in caught_by],
         "named_but_met": [{"called": names[at], **result["expectations"][at]} for at in not_missed],
         "without_its_entity": [names[at] for at in gone],
-        "same": mutant.same,
+        "same": mutant.equivalent,
         "survives": mutant.survives,
         "note": mutant.note,
         "set": mutant.set,
@@ -133,7 +133,7 @@ def _judged(
 
 
 def _outcome(mutant: Mutant, caught_by: list[int], not_missed: list[int]) -> str:
-    if mutant.same:
+    if mutant.equivalent:
         return DISTINGUISHED if caught_by else SAME
     if not caught_by:
         return EXPECTED if mutant.survives else SURVIVED

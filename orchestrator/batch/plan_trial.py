@@ -101,7 +101,7 @@ class PlanTrial:
         if self.trial is None:
             return None
         points = self.trial.points()
-        counted = sum(not mutant.same for mutant in self.plan.mutant)
+        counted = sum(not mutant.equivalent for mutant in self.plan.mutant)
         if not all(one.digest in found for one in points):
             untold: dict[str, Any] = {"caught": None, "as_said": None, "others": []}
             return {"counted": counted, "seeds": self.trial.seeds, **untold}
@@ -144,7 +144,7 @@ def plan_expectations(plan: Plan) -> list[dict[str, Any]]:
         {
             **{key: row[key] for key in kept},
             "of_seeds": expect.of_seeds,
-            "differs": expect.differs or "",
+            "differs": expect.known_miss or "",
         }
         for expect, row in zip(plan.expect, check(plan, {}, bare=False), strict=True)
     ]

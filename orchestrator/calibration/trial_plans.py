@@ -65,7 +65,7 @@ def limited(rate: int, frame: int, duration: int) -> Plan:
                     "plugin": "fecn-rp",
                     "initial_rate": rate,
                     "interval": 10 * S,
-                    "spread": False,
+                    "random_start": False,
                 },
             },
             "sink": {"kind": "sink"},
@@ -89,9 +89,9 @@ def delayed(delay: int, rate: int, line: int, frame: int, duration: int) -> Plan
 def answered(kind: str, every: int, rate: int, duration: int, quanta: int = 0) -> Plan:
     """A switch that answers a data frame every so often: by `cnm` or by `pause`."""
     if kind == "cnm":
-        point = {"congestion_point": {"plugin": "crafted-cp", "every": every, "count": 10**6}}
+        point = {"congestion_point": {"plugin": "scripted-cnm", "interval": every, "count": 10**6}}
     else:
-        pause = {"plugin": "crafted-pause", "every": every, "count": 10**6, "quanta": quanta}
+        pause = {"plugin": "scripted-pause", "interval": every, "count": 10**6, "quanta": quanta}
         point = {"pause": pause}
     return _plan(
         duration,

@@ -283,7 +283,7 @@ def _switch(draw: st.DrawFn, drawer: PlanDrawer, node: Table, scheme: Scheme | N
     if extra >= 4:
         inputs: Table = {"buffer": draw(BUFFERS)}
         if draw(st.booleans()):
-            inputs["retain_until_delivered"] = True
+            inputs["hold_until_departure"] = True
         if draw(st.integers(0, 3)) == 3:
             inputs["shared_memory"] = draw(st.integers(10_000, 60_000))
         _put(inputs, "pause", draw(drawer.use("pause")))

@@ -9,6 +9,7 @@ from orchestrator.kernel_contracts import CONTRACTS
 from orchestrator.pages.commands_page import OWN_ROOTS
 from orchestrator.pages.markdown import code, plain, table
 from orchestrator.pages.source_docs import attribute_docs, record_fields
+from orchestrator.plan.former_names import REMOVED_IN, former_of
 from orchestrator.registry import Registry
 from orchestrator.target import fitting
 
@@ -114,7 +115,9 @@ def _sentence(text: str) -> str:
 
 def _section(algorithm: Algorithm) -> str:
     targets = ", ".join(fitting(algorithm, Registry.load().targets))
-    lines = [f"### `{algorithm.name}`\n", f"{plain(algorithm.summary)}. Targets: {targets}.\n"]
+    before = "".join(f" Formerly {code(name)}, until {REMOVED_IN}." for name in algorithm.former)
+    summary = f"{plain(algorithm.summary)}. Targets: {targets}.{before}\n"
+    lines = [f"### `{algorithm.name}`\n", summary]
     fields = algorithm.params.describe()
     if fields:
         rows = [
@@ -128,6 +131,9 @@ def _section(algorithm: Algorithm) -> str:
             for field in fields
         ]
         lines.append(table(("parameter", "unit", "default", "accepted", "meaning"), rows))
+    renamed = [(code(old), code(new)) for old, new in former_of(algorithm.params).items()]
+    if renamed:
+        lines.append(table(("former name, until " + REMOVED_IN, "now"), renamed))
     presets = [
         (code(name), ", ".join(code(f"{key} = {_value(value)}") for key, value in values.items()))
         for name, values in algorithm.params.presets.items()

@@ -12,6 +12,7 @@ from orchestrator.pages.markdown import code, plain, table
 from orchestrator.pages.type_names import bounds, default, tables_in, words
 from orchestrator.plan import Plan
 from orchestrator.plan.changeable_keys import LINK_KEYS, QUEUE_KEYS
+from orchestrator.plan.former_names import REMOVED_IN, former_of
 from orchestrator.plan.model_introspection import field_texts, kind_of
 from orchestrator.plan.network_fabric import FABRICS, KEY
 from orchestrator.plan.plan_tables import PluginTable
@@ -190,7 +191,9 @@ def _section(path: str, model: type[BaseModel]) -> str:
             )
         )
     head = ("key", "type", "default", "accepted", "meaning")
-    return f"## {title}\n\n{said}\n\n{table(head, rows)}"
+    renamed = [(code(old), code(new)) for old, new in former_of(model).items()]
+    former = table((f"former name, until {REMOVED_IN}", "now"), renamed) if renamed else ""
+    return f"## {title}\n\n{said}\n\n{table(head, rows)}" + (former and f"\n{former}")
 
 
 def _also(quantity: Quantity) -> str:

@@ -28,12 +28,13 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic.fields import FieldInfo as ModelField
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import units
-from orchestrator.plan.input_problems import join, near, shown, unknown
+from orchestrator.plan import former_names, units
+from orchestrator.plan.input_problems import Clash, join, near, shown, unknown
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.plan.quantity_types import Duration as Duration
 from orchestrator.plan.quantity_types import Rate as Rate
@@ -121,6 +122,8 @@ class Params(BaseModel):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     """Named sets of values; what a preset does not name keeps its default."""
+    former: ClassVar[dict[str, str]] = {}
+    """Former names of parameters, accepted for one release -> their names."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -136,6 +139,15 @@ class Params(BaseModel):
                 )
             if name in ("plugin", "preset"):
                 raise TypeError(f"{cls.__name__}.{name}: plans use this key themselves; rename it")
+        former_names.check_declaration(cls, cls.model_fields)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_former(cls, data: Any) -> Any:
+        former = former_names.former_of(cls)
+        if not former or not isinstance(data, dict):
+            return data
+        return former_names.current_keys(data, former, f"{cls.__name__}: parameter")
 
     @field_validator("*", mode="before")
     @classmethod
@@ -165,7 +177,16 @@ class Params(BaseModel):
         `where` is the table's key path; `bare` accepts ints in base units (a table written in
         Python). Raises BadInput with every problem found.
         """
+        former = former_names.former_of(cls)
         values = {key: value for key, value in table.items() if key not in ("plugin", "preset")}
+        both: list[Problem] = [
+            Clash(join(where, old), values[old], former_names.both_text(old, new))
+            for old, new in former_names.clashes(values, former)
+        ]
+        if both:
+            raise BadInput(where or cls.__name__, both)
+        called = table.get("plugin") or cls.__name__
+        values = former_names.current_keys(values, former, f"{called}: parameter")
         preset = table.get("preset")
         problems: list[Problem] = []
         start: dict[str, Any] = {}
@@ -185,6 +206,7 @@ class Params(BaseModel):
 
     def changed(self, name: str, value: object, where: str = "", *, bare: bool = False) -> Self:
         """These parameters with one of them changed and all of them validated again."""
+        name = former_names.former_of(type(self)).get(name, name)
         return self.from_table(self.to_table() | {name: value}, where, bare=bare)
 
     def to_table(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
+from orchestrator.plan import former_names
 from orchestrator.plan.expansion_budget import MOST_BASES
 from orchestrator.plan.input_problems import Clash, shown, unknown
 from orchestrator.plan.name_ranges import VALUE
@@ -33,6 +34,7 @@ UNSCALED_KEYS = (
     "paper",
     "note",
     "caption",
+    "equivalent",
     "same",
     "plugin",
     "preset",
@@ -156,6 +158,9 @@ def _find(layer: Layer, path: Path | None, shipped: Mapping[str, Path]) -> Path:
         problem = Problem("base", shown(name), text)
     elif name in shipped:
         return Path(shipped[name])
+    elif (current := former_names.PLANS.get(name)) in shipped:
+        former_names.note("base: plan", name, str(current))
+        return Path(shipped[str(current)])
     elif name.endswith(FILE) or "/" in name:
         folders = dict.fromkeys((folder, *(Path(file).parent for file in shipped.values())))
         for place in folders:

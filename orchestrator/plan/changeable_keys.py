@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.entity_names import Direction, Port
 from orchestrator.plan.field_types import Buffer, Delay, LineRate
+from orchestrator.plan.former_names import former_of
 from orchestrator.plan.input_problems import near
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plan_tables import Nic, PortTable, Switch
@@ -168,8 +169,10 @@ def setting(name: str, value: object, where: str, *, bare: bool) -> int:
 def parameter(use: Use, name: str, value: object, where: str, *, bare: bool) -> Use:
     """A use of a plugin with one parameter changed. Raises BadInput at `where`."""
     known = list(type(use.params).model_fields)
-    if name not in known:
-        accepted = f"{use.algorithm.name} has no parameter {name[:60]!r}; {near(name, known)}"
+    former = former_of(type(use.params))
+    if name not in known and name not in former:
+        advice = near(name, known, former)
+        accepted = f"{use.algorithm.name} has no parameter {name[:60]!r}; {advice}"
         raise BadInput(where, [Problem(f"{where}.set", name[:60], accepted)])
     try:
         params = use.params.changed(name, value, "", bare=bare)

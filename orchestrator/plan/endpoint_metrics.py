@@ -161,7 +161,7 @@ FLOW = (
         when=RECEIVED,
     ),
     counter(
-        "frames.resent",
+        "frames.retransmitted",
         "frames_resent",
         "segments that its transport made a second time; of transports that leave control",
         when=RESENT,
@@ -169,7 +169,7 @@ FLOW = (
 )
 AT_DESTINATION = ("throughput_bps", "frames.received", "bytes_received", "frames.reordered")
 """Declarations of a flow that are of one destination, where a flow has several."""
-MULTICAST = without(FLOW, *AT_DESTINATION, "frames.dropped", "frames.resent")
+MULTICAST = without(FLOW, *AT_DESTINATION, "frames.dropped", "frames.retransmitted")
 COPY = tuple(one for one in FLOW if name_of(one) in AT_DESTINATION)
 
 NOTIFICATION = (

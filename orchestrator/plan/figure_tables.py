@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from orchestrator.plan.field_types import Instant, Line, SampleInterval, Scalar, Slug
+from orchestrator.plan.former_names import current_metric
 from orchestrator.plan.plan_tables import Table
 
 MOST_NAMES = 1000
@@ -62,7 +63,7 @@ class Figure(Table):
     x: Literal["time", "phase", "of"] = "time"
     """Quantity of the x axis: time; `phases`; or entities, all those of the first label, then
     those of the next."""
-    y: Line
+    y: Annotated[Line, AfterValidator(current_metric)]
     """Quantity drawn: over time and of a cdf a sampled one, else a metric."""
     of: Lines
     """The entities, in order. `NAME of PLAN` is one of the newest run of another plan that lies

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -56,21 +56,32 @@ def shown(value: object) -> object:
     return _Shape(f"a {type(value).__name__}")
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """Advice for an unknown name: similar names, else all of them."""
+def near(name: str, known: Iterable[str], former: Mapping[str, str] | None = None) -> str:
+    """Advice for an unknown name: similar names, else all of them.
+
+    A name that is similar to a former one is given the current name, `former` has both.
+    """
     names = sorted(islice(known, 2000))
     if not names:
         return "there are none"
-    close = difflib.get_close_matches(name[:60], names, n=3, cutoff=0.6)
+    former = former or {}
+    close = difflib.get_close_matches(name[:60], [*names, *former], n=3, cutoff=0.6)
     if close:
-        return f"did you mean {' or '.join(close)}?"
+        meant = dict.fromkeys(former.get(each, each) for each in close)
+        return f"did you mean {' or '.join(meant)}?"
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
     return f"known: {listed}"
 
 
-def unknown(where: str, what: str, name: str, known: Iterable[str]) -> Unknown:
+def unknown(
+    where: str,
+    what: str,
+    name: str,
+    known: Iterable[str],
+    former: Mapping[str, str] | None = None,
+) -> Unknown:
     """A name that is not among `known`; `what` is the kind of thing it should name."""
-    return Unknown(where, f"{what} {shown(name)!r}", near(name, known))
+    return Unknown(where, f"{what} {shown(name)!r}", near(name, known, former))
 
 
 def dotted(parts: Sequence[int | str]) -> str:

@@ -53,6 +53,8 @@ _MEANS: dict[str, Any] = {
 class _Generator(GenerateJsonSchema):
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Any:
         """Schema of a value read from a text: bounds of the resulting number do not apply to it."""
+        if schema["schema"]["type"] == "model-fields":  # a table; former keys are no part of it
+            return super().function_before_schema(schema)
         return {"type": ["string", "number"]}
 
 

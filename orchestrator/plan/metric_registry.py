@@ -18,6 +18,8 @@ from orchestrator.plan import (
     queue_metrics,
     traffic_metrics,
 )
+from orchestrator.plan.former_names import METRICS as FORMER_METRICS
+from orchestrator.plan.former_names import current_metric
 from orchestrator.plan.input_problems import near
 from orchestrator.plan.metric import (
     BITS_PER_SECOND,
@@ -221,14 +223,15 @@ def axis_label(name: str) -> str:
 
 def unknown_metric_text(name: str) -> str:
     """Error text for a metric that no entity has."""
-    return f"there is no such metric; {near(name, {**CORE, **PLUGIN_METRICS})}"
+    return f"there is no such metric; {near(name, {**CORE, **PLUGIN_METRICS}, FORMER_METRICS)}"
 
 
 def check_metric_name(name: str) -> str:
-    """The name of a metric that something may have. Raises ValueError.
+    """The current name of a metric that something may have. Raises ValueError.
 
     Which ones a plugin brings is looked up later; none of them begins as one of these does.
     """
+    name = current_metric(name)
     begins = {metric.partition(".")[0] for metric in CORE}
     brought = OF_A_PLUGIN.fullmatch(name)
     if definition_of(name) is None and (brought is None or brought["plugin"] in begins):

@@ -53,8 +53,8 @@ def mutant_problems(plan: PlanModel) -> Iterator[Problem]:
         if not plan.expect:
             yield Clash(where, None, "a plan with mutants needs [[expect]], which they miss")
             continue
-        for at, text in enumerate(mutant.misses):
-            yield from _named(plan, f"{where}.misses[{at}]", text)
+        for at, text in enumerate(mutant.expected_misses):
+            yield from _named(plan, f"{where}.expected_misses[{at}]", text)
 
 
 def _named(plan: PlanModel, where: str, text: str) -> Iterator[Problem]:

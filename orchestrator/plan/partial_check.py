@@ -62,7 +62,7 @@ def remaining_problems(
     return [p for p in moved if not any(_at_or_below(p.where, place) for place in places)]
 
 
-MISSES = re.compile(r"mutant\[\d+\]\.misses\b")
+MISSES = re.compile(r"mutant\[\d+\]\.expected_misses\b")
 """Key by which a mutant names expectations by their metrics."""
 
 

@@ -18,7 +18,7 @@ from zlib import crc32
 from pydantic import PrivateAttr, ValidationError
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import entity_names
+from orchestrator.plan import entity_names, former_names
 from orchestrator.plan.base_plans import Layer, layers
 from orchestrator.plan.canonical_form import NOT_IN_RUN, canonical
 from orchestrator.plan.error_locations import with_locations
@@ -66,18 +66,23 @@ class Plan(PlanModel):
     """Of a plan with a fabric: what it was made of, before the fabric became nodes and links."""
     _laid: tuple[str, ...] = PrivateAttr(())
     """Settings on top of that, in order."""
+    _former: tuple[str, ...] = PrivateAttr(())
+    """Notes on former names that its data was given with."""
 
     def __init__(self, origin: Origin = _PYTHON, /, **data: Any) -> None:
         context = {"bare_numbers": origin.bare}
         made_of = (Layer(origin.source, data),)
         data = expand(origin.source, data, bare=origin.bare)
-        try:
-            self.__pydantic_validator__.validate_python(data, self_instance=self, context=context)
-        except ValidationError as error:
-            problems = translate(error, type(self), data)
-            problems += self._problems_between_tables(data, error, origin)
-            raise BadInput(origin.source, problems) from None
-        self._origin = origin
+        with former_names.collecting() as notes:
+            try:
+                self.__pydantic_validator__.validate_python(
+                    data, self_instance=self, context=context
+                )
+            except ValidationError as error:
+                problems = translate(error, type(self), data)
+                problems += self._problems_between_tables(data, error, origin)
+                raise BadInput(origin.source, problems) from None
+        self._origin, self._former = origin, tuple(notes)
         self._layers = made_of if has_fabric(made_of) else ()
         for name, entry in self.traffic.items():
             entry.draw_pairs(crc32(f"{self.seed}/{name}".encode()))
@@ -120,7 +125,8 @@ class Plan(PlanModel):
 
         An error names its file and line.
         """
-        stack = stacked(path_or_text, catalog)
+        with former_names.collecting() as notes:
+            stack = stacked(path_or_text, catalog)
         source = stack[-1].source
         try:
             data = compose(stack)
@@ -132,6 +138,7 @@ class Plan(PlanModel):
                 new = [problem for problem in of_plugins if problem.where not in descriptions]
                 raise BadInput(source, error.problems + new) from None
             plan._layers = tuple(stack) if has_fabric(stack) else ()
+            plan._former = (*notes, *plan._former)
             if catalog is not None:
                 plan.check(catalog)
         except BadInput as error:
@@ -146,13 +153,15 @@ class Plan(PlanModel):
 
     def _check(self, catalog: Catalog) -> ResolvedPlan:
         try:
-            found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
+            with former_names.collecting() as notes:
+                found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
         except BadInput as error:
             raise with_setting_locations(error, [*self._set], [*self._set.values()]) from None
+        self._former = tuple(dict.fromkeys((*self._former, *notes)))
         # one whose every default is written out already need not be read a second time
         written = found.data == self.to_table() and self._has_no_more_than_a_run()
         plan = self if written else self.with_data(found.data)
-        return ResolvedPlan(plan, found.uses, found.actions, found.options)
+        return ResolvedPlan(plan, found.uses, found.actions, found.options, self._former)
 
     def _has_no_more_than_a_run(self) -> bool:
         return all(
@@ -165,6 +174,11 @@ class Plan(PlanModel):
     def source(self) -> str:
         """Name of the plan in messages: its file, if it was read from one."""
         return self._origin.source
+
+    @property
+    def former_names(self) -> tuple[str, ...]:
+        """Notes on former names in the input, complete once the plan is checked."""
+        return self._former
 
     def with_settings(self, settings: Sequence[str], said: str = "--set") -> Self:
         """This plan with "key=value" settings, such as "links.up1.rate=10Gb/s", on top.
@@ -231,7 +245,9 @@ class Plan(PlanModel):
 
     def with_data(self, data: dict[str, Any]) -> Self:
         """A plan from `data` with this one's origin."""
-        return type(self)(self._origin, **data)
+        made = type(self)(self._origin, **data)
+        made._former = tuple(dict.fromkeys((*self._former, *made._former)))
+        return made
 
     def to_table(self) -> dict[str, Any]:
         """Its data with every default written out, quantities as text."""
@@ -314,6 +330,8 @@ class ResolvedPlan:
     uses: Uses
     actions: tuple[Action, ...]
     options: TargetOptions = field(default_factory=TargetOptions)
+    former_names: tuple[str, ...] = ()
+    """Notes on former names in the input, which the plan has by their current names."""
 
     def with_seed(self, seed: int, catalog: Catalog) -> ResolvedPlan:
         """The same with another seed; looked at anew only where the seed draws pairs of ends."""

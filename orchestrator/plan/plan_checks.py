@@ -116,8 +116,8 @@ def _crossbar(plan: PlanModel, name: str, node: Switch) -> Iterator[Problem]:
     by_units = [
         t for t in tables if t and "occupancy" in str((t.model_extra or {}).get("sampling"))
     ]
-    if node.inputs.retain_until_delivered and by_units:
-        text = "with 'retain_until_delivered' only inputs can be sampled by occupancy"
+    if node.inputs.hold_until_departure and by_units:
+        text = "with 'hold_until_departure' only inputs can be sampled by occupancy"
         yield Clash(f"nodes.{name}.congestion_point.sampling", None, text)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from orchestrator.plan import former_names
 from orchestrator.plan.algorithm_params import Ratio
 from orchestrator.plan.field_types import (
     Buffer,
@@ -38,6 +39,24 @@ class Table(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, populate_by_name=True, defer_build=True
     )
+    former: ClassVar[dict[str, str]] = {}
+    """Former names of keys, accepted for one release -> their names."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Declares the former names of its keys."""
+        super().__pydantic_init_subclass__(**kwargs)
+        keys = [field.alias or name for name, field in cls.model_fields.items()]
+        former_names.check_declaration(cls, keys)
+        former_names.declare_keys(former_names.former_of(cls))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_former(cls, data: Any) -> Any:
+        former = former_names.former_of(cls)
+        if not former or not isinstance(data, dict):
+            return data
+        return former_names.current_keys(data, former, "plan key")
 
 
 class PluginTable(BaseModel):
@@ -93,13 +112,19 @@ class Nic(Table):
 class Inputs(Table):
     """The input side of a combined input/output queued switch: per port, virtual output queues."""
 
+    former: ClassVar[dict[str, str]] = {
+        "over_speed": "speedup",
+        "fall_through": "crossbar_latency",
+        "retain_until_delivered": "hold_until_departure",
+    }
+
     buffer: Buffer = 150_000
     """Octets per port, shared by its virtual output queues."""
-    over_speed: Ratio = Field(Fraction(8, 5), ge=1, le=100)
+    speedup: Ratio = Field(Fraction(8, 5), ge=1, le=100)
     """Rate towards the outputs, as a multiple of the port's link."""
-    fall_through: Delay = 1_000_000
+    crossbar_latency: Delay = 1_000_000
     """From the end of a frame's transfer until its output has it."""
-    retain_until_delivered: bool = False
+    hold_until_departure: bool = False
     """A frame keeps its room at the input until it left the output."""
     shared_memory: Buffer | None = None
     """Octets that all ports share instead: nothing waits for a transfer, a frame is counted at its
@@ -230,13 +255,14 @@ class Link(Table):
     """Algorithm that delays, or loses, frames on the way."""
 
 
-class Traffic(BaseModel):
+class Traffic(Table):
     """Flows of one kind from NICs to nodes; the plugin's parameters are further keys."""
 
     model_config = ConfigDict(
         extra="allow", frozen=True, strict=True, populate_by_name=True, defer_build=True
     )
     __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+    former: ClassVar[dict[str, str]] = {"both_ways": "bidirectional"}
 
     plugin: Line
     """The source, by its name."""
@@ -264,7 +290,7 @@ class Traffic(BaseModel):
     every one of `from` with any of `to`. ring: every one of `from` with the one of `to` behind its
     place, the last with the first. tree: every one of `from` but the first with the one of `to` at
     half its place, its parent. The plan's seed draws; no node sends to itself."""
-    both_ways: bool = False
+    bidirectional: bool = False
     """Every pair also the other way round; those follow behind."""
     cdf: list[Point] | None = None
     """Sizes of messages, for plugins that draw them: [size, share of messages not larger]."""
@@ -280,7 +306,7 @@ class Traffic(BaseModel):
     def pairs(self) -> list[tuple[str, str]]:
         """(from, to) of every pair of ends; unequal lists give as many as the shorter has."""
         there = self._listed() if self.pairing == "listed" else self._drawn()
-        return there + [(b, a) for a, b in there] if self.both_ways else there
+        return there + [(b, a) for a, b in there] if self.bidirectional else there
 
     @property
     def most_pairs(self) -> int:
@@ -289,8 +315,8 @@ class Traffic(BaseModel):
             end if isinstance(end, list) else [end] for end in (self.from_, self.to)
         )
         if self.pairing == "listed":
-            return max(len(sources), len(targets)) << self.both_ways
-        return most(self.pairing, sources, targets) << self.both_ways
+            return max(len(sources), len(targets)) << self.bidirectional
+        return most(self.pairing, sources, targets) << self.bidirectional
 
     def _drawn(self) -> list[tuple[str, str]]:
         sources, targets = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from orchestrator.errors import BadInput, Problem
+from orchestrator.plan import former_names
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.plan.input_problems import Unknown, join, near, shown, unknown
 from orchestrator.plan.plan_tables import Traffic
@@ -16,6 +17,7 @@ PORT_PLUGINS = ("congestion_point", "pause")
 OUTPUT_PLUGINS = (*PORT_PLUGINS, "notification_point", "watchdog")
 """Kinds of plugins that an output of a switch can have."""
 ENTRY_KEYS = {field.alias or name for name, field in Traffic.model_fields.items()}
+ENTRY_KEYS |= former_names.former_of(Traffic).keys()
 """Keys of a traffic entry that are the plan's; all others are its plugin's."""
 
 
@@ -100,6 +102,8 @@ def look_up(catalog: Catalog, kind: str, where: str, table: dict[str, Any], *, b
     except LookupError as error:
         known = getattr(error, "known", ())
         raise BadInput(where, [unknown(join(where, "plugin"), kind, name, known)]) from None
+    if algorithm.name != name:
+        former_names.note(kind, name, algorithm.name)
     own = ENTRY_KEYS if kind == "traffic" else {"plugin", "preset"}
     try:
         return Use(algorithm, algorithm.params.from_table(table, where, bare=bare), preset)
@@ -113,4 +117,6 @@ def _wider(problem: Problem, where: str, own: set[str], params: type[Params]) ->
     key = problem.where[len(where) + 1 :]
     if not isinstance(problem, Unknown) or key == "preset":
         return problem
-    return Unknown(problem.where, problem.value, near(key, own | set(params.model_fields)))
+    former = former_names.former_of(Traffic) | former_names.former_of(params)
+    known = (own - former_names.former_of(Traffic).keys()) | set(params.model_fields)
+    return Unknown(problem.where, problem.value, near(key, known, former))

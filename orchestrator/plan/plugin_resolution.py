@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
+from orchestrator.plan import former_names
 from orchestrator.plan.canonical_form import canonical
 from orchestrator.plan.entity_names import lanes
 from orchestrator.plan.input_problems import Clash
@@ -69,13 +70,15 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
         raise BadInput(source, problems)
     data = canonical(plan)
     for path, (_, use) in found.items():
-        _put(data, path, use.to_table())
+        _put(data, path, use)
     for step, action in zip(data["timeline"], actions, strict=True):
         if action.to is not None:
             step["to"] = action.to
     data.pop(KEY, None)
     if table := options.to_table():
         data[KEY] = {plan.target: table}
+        if action.verb == "set":
+            step["set"] = action.key
     ordered = tuple(sorted(actions, key=lambda action: action.at))
     return Resolution(data, uses, ordered, options)
 
@@ -117,7 +120,7 @@ def _without_sockets(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
             ends |= set(plan.traffic[name].pairs)
     for source, target in sorted(ends):
         if (target, source) not in ends:
-            text = f"what programs on {source} send is answered; 'both_ways = true' is expected"
+            text = f"what programs on {source} send is answered; 'bidirectional = true' is expected"
             problems.append(Clash(f"nodes.{source}", None, text))
     served = {end for pair in ends for end in pair}
     for name, program in plan.programs.items():
@@ -253,8 +256,12 @@ def _without_credit(plan: PlanModel, uses: Uses) -> list[Problem]:
     return problems
 
 
-def _put(data: dict[str, Any], path: str, table: dict[str, Any]) -> None:
+def _put(data: dict[str, Any], path: str, use: Use) -> None:
+    table = use.to_table()
     *parents, last = path.split(".")
     for parent in parents:
         data = data[parent]
-    data[last] = data[last] | table if parents == ["traffic"] else table
+    if parents == ["traffic"]:
+        former = former_names.former_of(type(use.params))
+        table = {key: value for key, value in data[last].items() if key not in former} | table
+    data[last] = table

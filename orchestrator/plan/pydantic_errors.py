@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from orchestrator.errors import Problem
+from orchestrator.plan.former_names import former_of
 from orchestrator.plan.input_problems import Clash, Missing, dotted, join, near, shown, unknown
 from orchestrator.plan.model_introspection import choices_of, follow, keys_of, kind_of, quantity_of
 from orchestrator.plan.units import Quantity
@@ -58,7 +59,8 @@ def _problem(item: Any, model: Any, raw: object, where: str) -> Problem:
         return Problem(join(where, dotted(path[:-1])), shown(path[-2]), accepted(item))
     place, kind = join(where, dotted(path)), item["type"]
     if kind == "extra_forbidden":
-        return unknown(place, "key", str(path[-1]), keys_of(parent))
+        former = {old: new for one in choices_of(parent) for old, new in former_of(one).items()}
+        return unknown(place, "key", str(path[-1]), keys_of(parent), former)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return _no_kind(item, place, annotation)
     quantity = quantity_of(annotation)

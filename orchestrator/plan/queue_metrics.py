@@ -135,7 +135,7 @@ FRAMES = (
         label="frames trimmed",
     ),
     counter(
-        "frames.moved",
+        "frames.reprioritized",
         "frames_moved",
         "data frames that its congestion point sent on in another lane",
         "where there is one that does",
@@ -145,7 +145,7 @@ FRAMES = (
         label="frames sent on in another lane",
     ),
     counter(
-        "storms.found",
+        "storms.detected",
         "storms",
         "storms of PAUSE or PFC that its watchdog found",
         "where there is one",
@@ -153,7 +153,7 @@ FRAMES = (
         label="storms found",
     ),
     counter(
-        "storms.over",
+        "storms.restored",
         "storms_over",
         "of these, those that it saw the end of",
         "likewise",
@@ -201,8 +201,8 @@ RECOVERY = Metric(
 PORT = (*QUEUE_LENGTH, *SERVICE, *FRAMES, *FEEDBACK, RECOVERY)
 INPUT = without(
     PORT,
-    *("utilization", "service_rate", "frames.trimmed", "frames.moved", "storms.found"),
-    *("storms.over", "recovery_s"),
+    *("utilization", "service_rate", "frames.trimmed", "frames.reprioritized", "storms.detected"),
+    *("storms.restored", "recovery_s"),
 )
 SWITCH = (
     Sampled(

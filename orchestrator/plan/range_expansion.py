@@ -34,7 +34,7 @@ LISTED = {
 """Sections that are lists of tables, and the keys of those that hold names."""
 SPELT = {
     "figure": ("of", "labels", "phases", "levels", "with", "variants"),
-    "mutant": ("drop", "misses"),
+    "mutant": ("drop", "misses", "expected_misses"),
 }
 """Keys of a section's tables that are names, one or a list; one in braces stands for several."""
 MEANS = ("base", "scale", "without", "lists", "templates", network_fabric.KEY)

@@ -12,7 +12,7 @@ from typing import Any, get_origin
 from pydantic import BaseModel
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import name_ranges
+from orchestrator.plan import former_names, name_ranges
 from orchestrator.plan.input_problems import join, shown, unknown
 from orchestrator.plan.model_introspection import below, choices_of, keys_of, kind_of
 from orchestrator.plan.name_ranges import NoRange
@@ -135,11 +135,19 @@ def _put(
             key = int(part)
         elif (
             allowed := _settable_keys(annotation, table, depth if parts[0] != TARGETS else 0)
-        ) is not None and part not in allowed:
-            return unknown(join(where, part), "key", part, allowed)
+        ) is not None and part not in (
+            *allowed,
+            *former_names.former_of(annotation),
+        ):
+            return unknown(
+                join(where, part), "key", part, allowed, former_names.former_of(annotation)
+            )
         where = join(where, part)
         annotation = below([annotation], key)
         if last:
+            if isinstance(table, dict):
+                for other in former_names.other_names(part, table.get("plugin")):
+                    table.pop(other, None)
             table[key] = value
             return None
         defaults = defaults.get(key, {}) if isinstance(defaults, dict) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.errors import Problem
-from orchestrator.plan import name_ranges
+from orchestrator.plan import former_names, name_ranges
 from orchestrator.plan.expansion_budget import MOST_TEMPLATES
 from orchestrator.plan.input_problems import Clash, shown, unknown
 from orchestrator.plan.name_ranges import Lists, NoRange
@@ -58,7 +58,10 @@ def over(below: Any, above: Any) -> Any:
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
     merged = dict(below)
+    plugin = above.get("plugin", below.get("plugin"))
     for key, value in above.items():
+        for other in former_names.other_names(key, plugin) - above.keys():
+            merged.pop(other, None)
         merged[key] = over(merged[key], value) if key in merged else value
     return merged
 

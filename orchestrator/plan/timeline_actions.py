@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import entity_names
 from orchestrator.plan.changeable_keys import ChangeableKey, locate, parameter, setting
+from orchestrator.plan.former_names import former_of, note
 from orchestrator.plan.plan_checks import by_link, by_node
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plugin_catalog import Use
@@ -104,6 +105,10 @@ class _Book:
         if any(holder not in self.uses[place.kind] for holder in place.holders):
             return None
         changed = self._change(place, step.to, where)
+        if place.name in (former := former_of(type(changed.params))):
+            current = former[place.name]
+            note(f"{changed.algorithm.name}: parameter", place.name, current)
+            place, key = replace(place, name=current), f"{key.rpartition('.')[0]}.{current}"
         fields = changed.params.record_fields(place.name)
         values = dict(zip(fields, changed.params.record_values(place.name), strict=True))
         entities = tuple(name for holder in place.holders for name in self._at(place.kind, holder))

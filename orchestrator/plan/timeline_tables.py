@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -119,6 +119,8 @@ class Phase(Table):
 class Expect(Table):
     """A band that one metric of one entity has to lie in."""
 
+    former: ClassVar[dict[str, str]] = {"differs": "known_miss"}
+
     metric: Annotated[Line, AfterValidator(check_metric_name)]
     """Its name, as in the reference of metrics."""
     of: Line
@@ -141,7 +143,7 @@ class Expect(Table):
     """Name by which mutants refer to it; default: `METRIC of ENTITY in PHASE`."""
     note: Line = ""
     """Why it is expected, for people."""
-    differs: Line | None = None
+    known_miss: Line | None = None
     """Why a run is known to miss it, for the page of the papers; it makes nothing `met`."""
 
     @property

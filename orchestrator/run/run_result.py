@@ -170,6 +170,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
         "deadlocks": [one.as_table() for one in deadlocks],
         "notes": [
             *measured.problems,
+            *resolved.former_names,
             *(one.text for one in deadlocks),
             *(one.text for one in ([] if deadlocks else wait_cycles(waits))),
             *(str(room) for room in buffer_headrooms(resolved) if not room.lossless),

@@ -24,11 +24,11 @@ PLAN = Path(__file__).parent / "plans" / "device.toml"
 FRAME, MS = 500, 10**9
 HELD_PRIORITY, OTHER_PRIORITY = 3, 5
 STORM = (
-    "nodes.far.pause={{ plugin = 'pause-storm', start = '0.3s', on = '0.3s', off = '0.3s', "
-    "stop = '1.2s', frames = '{}', vector = {} }}"
+    "nodes.far.pause={{ plugin = 'pause-storm', start = '0.3s', storm_time = '0.3s', "
+    "idle_time = '0.3s', stop = '1.2s', frames = '{}', vector = {} }}"
 )
 MESSAGES = (
-    "nodes.far.congestion_point={ plugin = 'crafted-cp', first = '0.1s', every = '5ms', "
+    "nodes.far.congestion_point={ plugin = 'scripted-cnm', first = '0.1s', interval = '5ms', "
     "count = 200 }"
 )
 OVER = 1.05

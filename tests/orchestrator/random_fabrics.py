@@ -72,12 +72,16 @@ def _switch(random: Random, lanes: list[int], where: str) -> Table:
         node["inputs"] = {"buffer": INPUT_BUFFER, "pause": {"plugin": plugin, **MARKS}}
         node["buffer"] = 20_000
         if random.random() < 0.15:
-            node["inputs"]["pause"] = {"plugin": "link-credits"}
+            node["inputs"]["pause"] = {"plugin": "credit-flow-control"}
     elif where == "outputs":
         node["pause"] = {"plugin": plugin, **MARKS}
     node["spread"] = random.choice(["none", "flows", "frames"])
     if len(lanes) > 1 and random.random() < 0.2:
-        node["congestion_point"] = {"plugin": "aside", "above": 8_000, "to": lanes[-1]}
+        node["congestion_point"] = {
+            "plugin": "priority-demotion",
+            "threshold": 8_000,
+            "priority": lanes[-1],
+        }
     return node
 
 

@@ -32,11 +32,11 @@ def pies(draw: st.DrawFn) -> Table:
     return {
         "plugin": "pie",
         "target": US,
-        "update": draw(st.sampled_from([US, 40 * US])),
+        "update_interval": draw(st.sampled_from([US, 40 * US])),
         "alpha": 100,
         "beta": 100,
-        "burst": 0,
-        "short": draw(st.sampled_from([0, 3_000])),
+        "max_burst": 0,
+        "min_queue": draw(st.sampled_from([0, 3_000])),
         "ecn": draw(st.booleans()),
     }
 
@@ -48,7 +48,7 @@ def codels(draw: st.DrawFn) -> Table:
         "plugin": "codel",
         "target": draw(st.sampled_from([1_000, 20 * US])),
         "interval": draw(st.sampled_from([US, 50 * US])),
-        "longest": draw(st.sampled_from([64, 1_500])),
+        "mtu": draw(st.sampled_from([64, 1_500])),
     }
 
 
@@ -67,9 +67,9 @@ def inputs(draw: st.DrawFn) -> Table:
     """The inputs of a combined input/output queued switch."""
     table: Table = {
         "buffer": draw(st.integers(1_500, 60_000)),
-        "over_speed": draw(st.sampled_from(["1", "8/5", "4"])),
-        "fall_through": draw(st.sampled_from([0, 1, US])),
-        "retain_until_delivered": draw(st.booleans()),
+        "speedup": draw(st.sampled_from(["1", "8/5", "4"])),
+        "crossbar_latency": draw(st.sampled_from([0, 1, US])),
+        "hold_until_departure": draw(st.booleans()),
     }
     if draw(st.booleans()):
         table["congestion_point"] = draw(
@@ -79,7 +79,7 @@ def inputs(draw: st.DrawFn) -> Table:
         table["pause"] = draw(pauses())
     elif table["buffer"] >= 4_000:
         step = draw(st.integers(1, table["buffer"] - 3_000))
-        table["pause"] = {"plugin": "link-credits", "frame": 3_000, "step": step}
+        table["pause"] = {"plugin": "credit-flow-control", "max_frame": 3_000, "min_grant": step}
     return table
 
 

@@ -33,7 +33,7 @@ def plans() -> dict[str, Plan]:
 
 
 def counted(plan: Plan) -> list[Mutant]:
-    return [mutant for mutant in plan.mutant if not mutant.same]
+    return [mutant for mutant in plan.mutant if not mutant.equivalent]
 
 
 def sets(part: str, value: object) -> Callable[[Mutant], bool]:

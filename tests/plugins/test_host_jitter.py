@@ -30,7 +30,7 @@ def simulated(profile: str, seed: int = 1, duration: int = 50 * MS, **how: Any) 
     plan = line_of_three(duration=duration, seed=seed)
     plan["traffic"]["gen"]["rate"] = 500_000_000
     for name, other in (("up", 1), ("down", 1)):
-        line = {"plugin": "as-machine", "profile": profile, "peer_thread": other, **how}
+        line = {"plugin": "host-jitter", "profile": profile, "peer_thread": other, **how}
         plan["links"][name] |= {"delay": 50 * US, "delay_line": line, "buffer": 10**9}
     ports = ["switch.nic", "sink.switch"]
     plan["capture"] = {"ports": ports, "snap": 128, "frames": 20_000}

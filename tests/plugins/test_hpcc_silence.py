@@ -56,7 +56,7 @@ def test_a_message_after_a_silence_takes_what_the_first_one_takes(every_s: float
                 "from": "h1",
                 "to": "d",
                 "size": "20KB",
-                "every": int(every_s * S),
+                "interval": int(every_s * S),
                 "start": MS,
                 "count": 2,
                 "transport": {"plugin": "go-back-n"},

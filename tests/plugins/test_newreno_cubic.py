@@ -203,7 +203,7 @@ def through(transport: dict[str, Any], point: dict[str, Any] | None) -> Any:
 @pytest.mark.parametrize("congestion", ["newreno", "cubic"])
 def test_beside_the_tcp_model_throughput_and_queue_are_the_same(congestion: str) -> None:
     """The model that has its control built in, every segment acknowledged, and the two parts."""
-    tcp = {"plugin": "tcp", "congestion": congestion, "delayed_ack": 0}
+    tcp = {"plugin": "tcp", "congestion_control": congestion, "delayed_ack": 0}
     parts = ({"plugin": "selective"}, {"plugin": congestion})
     found = []
     for recording in (

@@ -45,7 +45,7 @@ def test_of_what_a_link_loses_each_segment_is_sent_once_more(name: str) -> None:
     """One in ten of the frames of `h1` is lost. Where less than a frame is under way no later one
     tells so: the timeout does."""
     link = f"links.{UP.get(name, 'up1')}.delay_line"
-    lossy = '{ plugin = "lossy-delay", share = "1/10", frames = "data" }'
+    lossy = '{ plugin = "lossy-delay", loss_rate = "1/10", frame_kinds = "data" }'
     timeout, until = PACED.get(name, ("1ms", 20 * MS))
     timeouts = [f"traffic.{entry}.transport.min_rto={timeout}" for entry in ENTRIES[name]]
     plan = over_selective(name, f"{link}={lossy}", *timeouts)

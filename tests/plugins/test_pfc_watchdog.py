@@ -191,7 +191,7 @@ def test_a_storm_and_its_end_are_events_and_metrics_of_the_run() -> None:
     assert 7 * MS <= events[0][2] <= 9 * MS
     assert 24 * MS <= events[1][2] <= 26 * MS
     mine = found["metrics"]["run"]["switch.broken"]
-    assert (mine["storms.found"], mine["storms.over"]) == (1, 1)
+    assert (mine["storms.detected"], mine["storms.restored"]) == (1, 1)
 
 
 def test_other_lanes_of_the_port_are_not_touched() -> None:

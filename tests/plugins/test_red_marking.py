@@ -34,7 +34,7 @@ def test_it_marks_by_the_queue_without_the_frame_at_its_event_alone(
 def incast(mark: str) -> dict[str, object]:
     """Eight messages of 500 KB at once through a port of 100 Gb/s, which needs 320 us."""
     link = {"rate": 10**11, "delay": 1_400_000}
-    point = {"plugin": "red", "low": "30KB", "high": "120KB", "most": 1, "mark": mark}
+    point = {"plugin": "red", "low": "30KB", "high": "120KB", "max_probability": 1, "mark": mark}
     hosts = [f"h{n}" for n in range(8)]
     return {
         "name": "incast",
@@ -62,7 +62,7 @@ def incast(mark: str) -> dict[str, object]:
                 "from": hosts,
                 "to": "d",
                 "size": 500_000,
-                "every": "1s",
+                "interval": "1s",
                 "count": 1,
                 "start": US,
                 "frame": 4_096,

@@ -283,9 +283,9 @@ def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[n
             assert set(found) <= set(UNITS)
     port = DEFINITIONS["port"].values()
     only_where_told = {one.name for one in port if one.sampled is not None and one.sampled.when}
-    assert only_where_told >= {"frames.marked", "frames.trimmed", "storms.found"}
+    assert only_where_told >= {"frames.marked", "frames.trimmed", "storms.detected"}
     assert set(metrics["run"]["switch.sink"]) == set(METRICS["port"]) - only_where_told
-    only_when_sampled = {"frames.reordered", "frames.resent"}
+    only_when_sampled = {"frames.reordered", "frames.retransmitted"}
     assert set(metrics["run"]["gen1.0"]) == set(METRICS["flow"]) - only_when_sampled
     assert set(metrics["run"]["traffic"]) == set(METRICS["traffic"])
 

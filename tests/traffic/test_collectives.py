@@ -145,7 +145,7 @@ def test_a_tree_sums_up_and_tells_everyone(hosts: int, pieces: int) -> None:
 def test_a_ring_takes_the_time_of_its_steps_to_the_picosecond() -> None:
     """2 (N - 1) steps of S / N each at line rate, store and forward, nothing else under way."""
     size, hosts, add = 1_000_000, 5, 3 * US
-    plan = star(hosts, plugin="all-reduce", pairing="ring", size=size, reduce=add)
+    plan = star(hosts, plugin="all-reduce", pairing="ring", size=size, reduce_time=add)
     found = completions(messages(recorded(plan)), WHOLE)["t"]
     piece = size // hosts
     frames = -(-piece // 1430)
@@ -177,7 +177,7 @@ def test_with_a_transport_acknowledgements_take_their_part_of_the_links(transpor
 def test_a_tree_takes_the_time_of_its_levels() -> None:
     """Two children share their parent's link, up as well as down: 2 S / R for each level."""
     size = 5_000_000
-    plan = star(7, plugin="all-reduce", pairing="tree", both_ways=True, size=size)
+    plan = star(7, plugin="all-reduce", pairing="tree", bidirectional=True, size=size)
     found = completions(messages(recorded(plan)), WHOLE)["t"]
     level = 2 * size / 1430 * 1500 * 8e-9
     assert found["collective_s.mean"] == pytest.approx(4 * level, rel=0.01)
@@ -212,8 +212,8 @@ def test_rounds_of_all_to_all_begin_when_all_of_the_last_is_there() -> None:
 
 
 def test_answers_begin_when_they_are_asked_for() -> None:
-    plan = star(4, plugin="incast", request=100, size=30_000, every=5 * MS, rounds=3)
-    plan["traffic"]["t"] |= {"from": ["h1", "h2", "h3"], "to": "h4", "both_ways": True}
+    plan = star(4, plugin="incast", request=100, size=30_000, interval=5 * MS, rounds=3)
+    plan["traffic"]["t"] |= {"from": ["h1", "h2", "h3"], "to": "h4", "bidirectional": True}
     table = messages(recorded(plan))
     both = ends_of(table, plan)
     asked = {
@@ -236,7 +236,11 @@ def test_answers_begin_when_they_are_asked_for() -> None:
 
 def test_what_is_lost_is_never_complete() -> None:
     plan = star(4, plugin="all-reduce", pairing="ring", size=200_000, duration=50 * MS)
-    plan["links"]["h2"]["delay_line"] = {"plugin": "lossy-delay", "share": "1/2", "frames": "data"}
+    plan["links"]["h2"]["delay_line"] = {
+        "plugin": "lossy-delay",
+        "loss_rate": "1/2",
+        "frame_kinds": "data",
+    }
     table = messages(recorded(plan))
     found = completions(table, WHOLE)["t"]
     assert (found["collectives.started"], found["collectives.completed"]) == (1, 0)
@@ -287,7 +291,7 @@ def test_a_flow_that_was_switched_off_while_it_waited_begins_neither_off_nor_ear
         ({"plugin": "all-reduce", "pairing": "ring", "flows": 2}, "'flows' 1"),
         ({"plugin": "all-reduce", "pairing": "ring", "size": 3}, "each of 4 pieces"),
         ({"plugin": "all-to-all", "pairing": "all", "to": ["h1", "h2"]}, "the same hosts"),
-        ({"plugin": "incast", "request": 64, "from": ["h1"], "to": "h2"}, "both_ways = true"),
+        ({"plugin": "incast", "request": 64, "from": ["h1"], "to": "h2"}, "bidirectional = true"),
     ],
 )
 def test_what_does_not_go_together_is_refused(traffic: Table, sentence: str) -> None:

@@ -46,7 +46,7 @@ def table_of(recording: Recording) -> MessageTable:
     service=st.sampled_from([None, 50_000_000, 333_333_333]),
     delay=st.sampled_from([0, 7 * US]),
     overhead=st.sampled_from([0, 20]),
-    inputs=st.sampled_from([None, {"over_speed": "8/5", "fall_through": 3 * US}]),
+    inputs=st.sampled_from([None, {"speedup": "8/5", "crossbar_latency": 3 * US}]),
 )
 def test_a_message_alone_takes_the_ideal_time_to_the_picosecond(
     size: int,
@@ -138,7 +138,7 @@ def test_a_schedule_that_cannot_be_made_is_refused_with_the_cause() -> None:
 @pytest.mark.parametrize("transport", ["tcp", "go-back-n", "credit"])
 def test_a_transport_that_has_nothing_to_send_yet_sleeps(transport: str) -> None:
     plan = with_messages(start=0, count=2, every=15 * MS, size=3_000, stagger=4 * MS, flows=2)
-    plan["nodes"]["sink"]["receiver"] = {"plugin": "credits"}
+    plan["nodes"]["sink"]["receiver"] = {"plugin": "receiver-credits"}
     plan["traffic"]["m"]["transport"] = {"plugin": transport}
     assembly = assembled(plan)
     for _ in run_in_steps(assembly, 10):

@@ -127,7 +127,7 @@ def test_pairs_stay_when_a_plan_is_written_and_read_or_set() -> None:
 
 
 def test_both_ways_adds_every_pair_reversed() -> None:
-    pairs = plan(to=["h1", "h2"], **{"from": ["h0", "h3"]}, both_ways=True).traffic["t"].pairs
+    pairs = plan(to=["h1", "h2"], **{"from": ["h0", "h3"]}, bidirectional=True).traffic["t"].pairs
     assert pairs == [("h0", "h1"), ("h3", "h2"), ("h1", "h0"), ("h2", "h3")]
 
 

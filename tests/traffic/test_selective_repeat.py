@@ -122,7 +122,7 @@ def test_a_link_that_loses_both_ways_loses_nothing_in_the_end(
     monkeypatch: pytest.MonkeyPatch, share: str
 ) -> None:
     table = line() | {"duration": 2000 * MS}
-    table["links"]["up"] |= {"delay_line": {"plugin": "lossy-delay", "share": share}}
+    table["links"]["up"] |= {"delay_line": {"plugin": "lossy-delay", "loss_rate": share}}
     assembly = world(monkeypatch, table)
     run_until(assembly, 2000 * MS)
     is_over(assembly)
@@ -176,7 +176,7 @@ def ways(delay_line: dict[str, Any]) -> Table:
 
 def test_marked_octets_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     table = line()
-    point = {"plugin": "red", "low": 0, "high": 3_000, "most": 1}
+    point = {"plugin": "red", "low": 0, "high": 3_000, "max_probability": 1}
     table["nodes"]["switch"]["congestion_point"] = point
     table["links"]["down"]["rate"] = 500_000_000
     assembly = world(monkeypatch, table)
@@ -196,7 +196,7 @@ def test_a_header_asks_for_its_segment_at_once(
     table = line(reordering=reordering)
     table["nodes"]["switch"] |= {
         "buffer": 60_000,
-        "congestion_point": {"plugin": "trim", "above": 6_000},
+        "congestion_point": {"plugin": "trim", "threshold": 6_000},
     }
     table["links"]["down"]["rate"] = 300_000_000
     assembly = world(monkeypatch, table)

@@ -113,7 +113,7 @@ def plan(mark: str, **programs: list[str]) -> Plan:
             "left": {"ends": ["a", "s"], "rate": "1Gb/s", "delay": "20us"},
             "right": {"ends": ["s", "b"], "rate": "1Gb/s", "delay": "20us"},
         },
-        traffic={"t": {"plugin": "sockets", "from": "a", "to": "b", "both_ways": True}},
+        traffic={"t": {"plugin": "sockets", "from": "a", "to": "b", "bidirectional": True}},
         programs={
             name: {k: v if k != "start" else 10**11 for k, v in program.items()}
             for name, program in table.items()
@@ -328,8 +328,8 @@ def test_a_program_that_makes_no_sense_is_refused(change: dict[str, object], say
 
 def test_sockets_need_a_way_back_and_programs_need_sockets() -> None:
     table = plan("x").model_dump(by_alias=True, exclude_unset=True)
-    table["traffic"]["t"]["both_ways"] = False
-    with pytest.raises(BadInput, match="'both_ways = true' is expected"):
+    table["traffic"]["t"]["bidirectional"] = False
+    with pytest.raises(BadInput, match="'bidirectional = true' is expected"):
         Plan(**table).check(Registry.load())
     table["traffic"] = {"t": {"plugin": "cbr", "from": "a", "to": "b"}}
     with pytest.raises(BadInput, match="no traffic of plugin 'sockets' begins or ends at"):

@@ -96,7 +96,7 @@ def messages(draw: random.Random) -> Table:
         "frame": "1500B",
         "load": f"{rate * draw.uniform(0.3, 0.6) / sources / LINK:.4f}",
         "flows": 8,
-        "turns": True,
+        "round_robin": True,
         "sizes": "cdf",
         "cdf": [["1.5KB", 0], ["6KB", 0.4], ["20KB", 0.8], ["60KB", 1]],
         "transport": {"plugin": "go-back-n"},
@@ -106,7 +106,12 @@ def messages(draw: random.Random) -> Table:
 
 def _with_dctcp(draw: random.Random, made: Table, sources: int) -> None:
     mark = draw.choice([15, 30, 45])
-    marking = {"plugin": "red", "low": f"{mark * 1000 - 1}B", "high": f"{mark}KB", "most": 1}
+    marking = {
+        "plugin": "red",
+        "low": f"{mark * 1000 - 1}B",
+        "high": f"{mark}KB",
+        "max_probability": 1,
+    }
     made["nodes"]["s"]["ports"]["d"]["congestion_point"] = marking
     for number in range(sources):
         made["nodes"][f"h{number}"]["reaction_point"] = {"plugin": "dctcp", "segment": "1500B"}

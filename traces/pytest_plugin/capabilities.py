@@ -68,7 +68,7 @@ CAPABILITIES = {
         "Every target has it.",
     ),
     "crafted-frames": Capability(
-        "messages and PAUSE of chosen content (crafted-cp, crafted-pause)",
+        "messages and PAUSE of chosen content (scripted-cnm, scripted-pause)",
         TARGETS,
         "Every target has it; on gateware they come from simulated nodes, and cards join none.",
     ),

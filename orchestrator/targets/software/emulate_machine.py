@@ -1,6 +1,6 @@
 """Plan with the delays of a real-time machine: its device profile applied to every link.
 
-Each link gets the delay line `as-machine`. A run's data path drives the nodes in two threads; a
+Each link gets the delay line `host-jitter`. A run's data path drives the nodes in two threads; a
 link takes as long as both of its ends do, at the load that they would have.
 """
 
@@ -18,7 +18,7 @@ from orchestrator.targets.software.thread_io import LEAST_HORIZON_PS
 from orchestrator.targets.software.thread_load import load_of
 from orchestrator.targets.software.timing_demand import demand_of
 
-PLUGIN, ORDINARY = "as-machine", "fixed-delay"
+PLUGIN, ORDINARY = "host-jitter", "fixed-delay"
 
 
 def emulate_machine(

@@ -48,8 +48,8 @@ KERNELS = [
         "congestion_point",
         "bcn-cp",
         "plugins/bcn.py",
-        ("HIGHEST * above // params.level", "HIGHEST * above // (params.level - 64)"),
-        ("HIGHEST * above // params.level", "(above << 40) // params.level"),
+        ("HIGHEST * above // params.threshold", "HIGHEST * above // (params.threshold - 64)"),
+        ("HIGHEST * above // params.threshold", "(above << 40) // params.threshold"),
         ("queue.bytes - state.old", "queue.bytes % (state.old - 7)"),
     ),
     *_faults(
@@ -68,7 +68,7 @@ KERNELS = [
         "lossy-delay",
         "plugins/lossy_link.py",
         ("RatioLimit(10**9)", "RatioLimit(10**10)"),
-        ("params.share_num << 32", "params.share_num << 62"),
+        ("params.loss_rate_num << 32", "params.loss_rate_num << 62"),
         ("return LOST", "return 1 >> (port.delay - 1)"),
         ("return port.delay", "return port.delay << frame.length"),
     ),
@@ -78,21 +78,21 @@ KERNELS = [
         "plugins/red_marking.py",
         ("// (params.high - params.low)", "// (params.high - queue.bytes)"),
         ("DRAW_BITS = 20", "DRAW_BITS = 38"),
-        ("* params.most_num // params.most_den", "<< params.high"),
+        ("* params.max_probability_num // params.max_probability_den", "<< params.high"),
     ),
     *_faults(
         "congestion_point",
-        "crafted-cp",
+        "scripted-cnm",
         "plugins/scripted_cnm.py",
         ('le=10**12, description="interval between', 'le=10**15, description="interval between'),
-        ("state.sent * params.change", "(state.sent << 50) * params.change"),
+        ("state.sent * params.feedback_step", "(state.sent << 50) * params.feedback_step"),
     ),
     *_faults(
         "pause",
-        "crafted-pause",
+        "scripted-pause",
         "plugins/scripted_pause.py",
         ('le=10**12, description="interval between', 'le=10**15, description="interval between'),
-        ("state.sent * params.every", "(state.sent << 55) + params.every"),
+        ("state.sent * params.interval", "(state.sent << 55) + params.interval"),
         ("state.sent += 1", "state.sent += params.count"),
     ),
     *_faults(
@@ -110,11 +110,11 @@ KERNELS = [
     ),
     *_faults(
         "congestion_point",
-        "aside",
+        "priority-demotion",
         "plugins/priority_demotion.py",
         ("queue.bytes + frame.length", "(queue.bytes << 34) + frame.length"),
         ("queue.bytes + frame.length", "queue.bytes // frame.length"),
-        ("LANE + params.to", "LANE << (params.to * 10)"),
+        ("LANE + params.priority", "LANE << (params.priority * 10)"),
     ),
     # what was mended because a proof refuted it, planted back
     *_faults(
@@ -205,9 +205,9 @@ NOT_PROVED = [
     ),
     *_faults(
         "receiver",
-        "credits",
+        "receiver-credits",
         "plugins/receiver_credits.py",
-        ("took * params.share_den // params.share_num, NEVER", "took * 2000, NEVER"),
+        ("took * params.link_share_den // params.link_share_num, NEVER", "took * 2000, NEVER"),
     ),
     *_faults(
         "traffic",

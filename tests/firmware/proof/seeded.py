@@ -95,8 +95,12 @@ SEEDED: list[tuple[str, Fault]] = [
             "min(state.counted + limiter.acked, MOST_COUNTED)",
             "state.counted + limiter.acked",
         ),
-        (ZERO, "<< BITS) // trip, 1 << BITS)", "<< BITS) // (trip - params.high), 1 << BITS)"),
-        (CLAMP, "rate * min(cut, (params.most_num << BITS) // params.most_den)", "rate * cut"),
+        (ZERO, "<< BITS) // trip, 1 << BITS)", "<< BITS) // (trip - params.t_high), 1 << BITS)"),
+        (
+            CLAMP,
+            "rate * min(cut, (params.max_decrease_num << BITS) // params.max_decrease_den)",
+            "rate * cut",
+        ),
     ),
     *_rows(
         "reaction_point",
@@ -148,13 +152,13 @@ SEEDED: list[tuple[str, Fault]] = [
     ),
     *_rows(
         "pause",
-        "link-credits",
+        "credit-flow-control",
         "plugins/credit_flow_control.py",
         (WIDER, "queue.bytes_came + queue.capacity", "queue.bytes_came * queue.capacity"),
     ),
     *_rows(
         "receiver",
-        "credits",
+        "receiver-credits",
         "plugins/receiver_credits.py",
         (ZERO, "* BIT_PS // node.receiver_rate", "* BIT_PS // (node.receiver_rate - octets)"),
         (CLAMP, "octets = min(params.quantum, mine", "octets = max(params.quantum, mine"),
@@ -193,7 +197,7 @@ SEEDED: list[tuple[str, Fault]] = [
         "watchdog",
         "pfc-watchdog",
         "plugins/pfc_watchdog.py",
-        (WIDER, "now + params.poll)", "now * params.poll)"),
+        (WIDER, "now + params.polling_interval)", "now * params.polling_interval)"),
     ),
     *_rows(
         "delay_line",
@@ -203,7 +207,7 @@ SEEDED: list[tuple[str, Fault]] = [
     ),
     *_rows(
         "delay_line",
-        "as-machine",
+        "host-jitter",
         "plugins/host_jitter.py",
         (ZERO, "between = max(high - low, 1)", "between = high - low"),
         (CLAMP, "min(time // den, FAR // num) * num", "time // den * num"),
@@ -278,8 +282,8 @@ SURVIVORS: dict[tuple[str, str, int], str] = {
         "plugins/af_qcn.py",
         101,
     ): "open: cells of an array by a masked source, no call found",
-    ("as-machine", "plugins/host_jitter.py", 100): "open: rows of a file, no call is found",
-    ("as-machine", "plugins/host_jitter.py", 101): "open: rows of a file, no call is found",
+    ("host-jitter", "plugins/host_jitter.py", 100): "open: rows of a file, no call is found",
+    ("host-jitter", "plugins/host_jitter.py", 101): "open: rows of a file, no call is found",
     ("pareto-onoff", "traffic/pareto_on_off.py", 100): "open: no call is found",
     ("trace", "traffic/capture_replay.py", 100): "open: rows of a file, no call is found",
     (
@@ -290,17 +294,17 @@ SURVIVORS: dict[tuple[str, str, int], str] = {
     ("tcp", "traffic/tcp_sender.py", 102): "proved, rightly: 2048 segments are acknowledged at the "
     "most, and 2^51 times 1000 is below 2^63",
     (
-        "credits",
+        "receiver-credits",
         "plugins/receiver_credits.py",
         100,
     ): "open: of another flow's state, no call is found",
     (
-        "credits",
+        "receiver-credits",
         "plugins/receiver_credits.py",
         101,
     ): "open: of another flow's state, no call is found",
     (
-        "link-credits",
+        "credit-flow-control",
         "plugins/credit_flow_control.py",
         100,
     ): "its test fails on the shipped kernel as well or passes on the faulty one: not looked into",

@@ -143,7 +143,7 @@ def test_swifts_thresholds_may_be_next_to_each_other():
         "limiter.window": 1500,
     }
     near |= {"limiter.rtt": 10**6, "params.ai_num": 1, "params.ai_den": 1, "params.beta_num": 1}
-    near |= {"params.beta_den": 1, "params.base": 10**6, "params.range": 10**6}
+    near |= {"params.beta_den": 1, "params.base_target": 10**6, "params.flow_scaling_range": 10**6}
     assert overflow_of(SWIFT, "acked", near) == ""
     (fault,) = (one for one in NOT_PROVED if one.algorithm == "swift")
     assert overflow_of(with_fault(Registry.load(), fault), "acked", near) == "divides by 0"

@@ -16,7 +16,7 @@ from orchestrator.cli.main import assemble
 from orchestrator.registry import Registry
 from plugins.cubic import CUBIC
 
-ASIDE = ("congestion_point", "aside")
+ASIDE = ("congestion_point", "priority-demotion")
 
 
 def command(*words: str) -> Any:
@@ -44,7 +44,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_json_says_what_was_proved_of_what() -> None:
     pytest.importorskip("z3")
-    done = command("aside", "--json")
+    done = command("priority-demotion", "--json")
     assert done.exit_code == 0, done.output
     (proof,) = json.loads(done.stdout)
     assert (proof["kind"], proof["name"]) == ASIDE
@@ -56,10 +56,10 @@ def test_json_says_what_was_proved_of_what() -> None:
 
 def test_json_names_what_is_open_and_the_exit_code_is_1() -> None:
     pytest.importorskip("z3")
-    done = command("aside", "frame_fifo", "--json")
+    done = command("priority-demotion", "frame_fifo", "--json")
     assert done.exit_code == 1, done.output
     by_name = {proof["name"]: proof for proof in json.loads(done.stdout)}
-    assert by_name["aside"]["verdict"] == "proved"
+    assert by_name["priority-demotion"]["verdict"] == "proved"
     (finding,) = by_name["frame_fifo"]["findings"]
     assert finding["verdict"] == "open"
     assert finding["place"] == "firmware/rtl/frame_fifo.v"
@@ -67,13 +67,13 @@ def test_json_names_what_is_open_and_the_exit_code_is_1() -> None:
 
 def test_a_proof_is_kept_and_made_again_when_asked(made: list[str]) -> None:
     pytest.importorskip("z3")
-    first = json.loads(command("aside", "--json").stdout)
-    second = json.loads(command("aside", "--json").stdout)
-    assert made == ["aside"]
+    first = json.loads(command("priority-demotion", "--json").stdout)
+    second = json.loads(command("priority-demotion", "--json").stdout)
+    assert made == ["priority-demotion"]
     assert second == first
-    command("aside", "--json", "--again")
-    assert made == ["aside", "aside"]
-    command("aside", "--json", "--timeout", "61")
+    command("priority-demotion", "--json", "--again")
+    assert made == ["priority-demotion", "priority-demotion"]
+    command("priority-demotion", "--json", "--timeout", "61")
     assert len(made) == 3
 
 
@@ -121,12 +121,12 @@ def test_a_changed_range_module_or_kernel_has_a_module_proved_anew(
 
 def test_what_is_kept_and_spoilt_is_proved_anew(made: list[str]) -> None:
     pytest.importorskip("z3")
-    command("aside", "--json")
+    command("priority-demotion", "--json")
     (file,) = proof_cache.folder().glob("*.json")
     file.write_text(file.read_text()[:-20])
-    done = command("aside", "--json")
+    done = command("priority-demotion", "--json")
     assert json.loads(done.stdout)[0]["verdict"] == "proved"
-    assert made == ["aside", "aside"]
+    assert made == ["priority-demotion", "priority-demotion"]
 
 
 def test_without_its_solver_it_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_without_its_solver_it_says_what_brings_it(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "z3" else find(name, *rest)
     )
-    done = command("aside")
+    done = command("priority-demotion")
     assert done.exit_code == 2, done.output
     assert "pip install 'tailback-testbed[prove]'" in done.output
     assert "Traceback" not in done.output
@@ -153,11 +153,11 @@ def test_without_yosys_a_module_is_refused_by_what_brings_it(
     done = command("ps_clock")
     assert done.exit_code == 2, done.output
     assert "pip install 'tailback-testbed[prove]'" in done.output
-    assert command("aside").exit_code == 0
+    assert command("priority-demotion").exit_code == 0
 
 
 def test_an_unknown_name_and_a_page_of_some_are_bad_input(tmp_path: Path) -> None:
     pytest.importorskip("z3")
     assert command("nothing-of-that-name").exit_code == 2
-    assert command("aside", "--page", str(tmp_path / "page.md")).exit_code == 2
+    assert command("priority-demotion", "--page", str(tmp_path / "page.md")).exit_code == 2
     assert command("--page", str(tmp_path / "no" / "page.md")).exit_code == 2

@@ -22,10 +22,10 @@ G = 10**9
 SEEDS = range(1, 21)
 FAIR = 0.9
 SELECTIVE, GO_BACK_N = {"plugin": "selective"}, {"plugin": "go-back-n"}
-INCAST = {"plugin": "incast", "size": 1_000_000, "every": 1000 * MS}
+INCAST = {"plugin": "incast", "size": 1_000_000, "interval": 1000 * MS}
 FAST: Table = {"rate": 10 * G, "delay": US, "duration": 20 * MS}
 SLOW: Table = {"rate": G, "delay": 50 * US, "duration": 1000 * MS}
-MARKS = {"plugin": "red", "low": 97_499, "high": 97_500, "most": 1}
+MARKS = {"plugin": "red", "low": 97_499, "high": 97_500, "max_probability": 1}
 KINDS: dict[str, Table] = {
     "bulk": FAST | {"traffic": {"plugin": "bulk"}},
     "cbr-at-0.6": FAST | {"traffic": {"plugin": "cbr", "rate": 6 * G}},

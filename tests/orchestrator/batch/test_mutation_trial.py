@@ -38,17 +38,17 @@ def tried(plan: Plan, *seeds: int) -> dict[str, Any]:
         (LESS, "caught", ["utilization of switch.sink in run"]),
         (LARGER, "survived", []),
         (
-            SLOWER | {"misses": ["queue_bytes.max"]},
+            SLOWER | {"expected_misses": ["queue_bytes.max"]},
             "caught",
             ["queue_bytes.max of switch.sink in run"],
         ),
         (
-            SLOWER | {"misses": ["utilization"]},
+            SLOWER | {"expected_misses": ["utilization"]},
             "caught by others",
             ["queue_bytes.max of switch.sink in run"],
         ),
-        (LARGER | {"misses": ["utilization"]}, "survived", []),
-        (LARGER | {"same": "never full"}, "same", []),
+        (LARGER | {"expected_misses": ["utilization"]}, "survived", []),
+        (LARGER | {"equivalent": "never full"}, "same", []),
         (LARGER | {"survives": "never full"}, "survived as said", []),
         (
             SLOWER | {"survives": "never full"},
@@ -56,7 +56,7 @@ def tried(plan: Plan, *seeds: int) -> dict[str, Any]:
             ["queue_bytes.max of switch.sink in run"],
         ),
         (
-            SLOWER | {"same": "never full"},
+            SLOWER | {"equivalent": "never full"},
             "not the same",
             ["queue_bytes.max of switch.sink in run"],
         ),
@@ -70,7 +70,7 @@ def test_how_a_mutant_comes_out(mutant: dict[str, Any], outcome: str, by: list[s
     assert result["ok"] is (outcome in ("caught", "same", "survived as said"))
     assert result["verdict"] == "met"
     assert (result["counted"], result["caught"]) == (
-        0 if "same" in mutant else 1,
+        0 if "equivalent" in mutant else 1,
         int(outcome == "caught"),
     )
 
@@ -83,7 +83,7 @@ def test_a_plan_that_is_not_met_judges_nothing_by_what_it_misses_itself() -> Non
     assert result["ok"] is False
     caught = tried(line(LESS, expect=too_short))
     assert (caught["mutants"][0]["outcome"], caught["ok"]) == ("caught", False)
-    too_short[1]["differs"] = "one frame is always there"
+    too_short[1]["known_miss"] = "one frame is always there"
     known = tried(line(LESS, expect=too_short))
     assert (known["verdict"], known["ok"]) == ("missed", True)
 

@@ -15,7 +15,11 @@ from tests.orchestrator.worlds import line_of_three
 
 LESS = {"name": "less", "set": {"traffic.gen.rate": "500Mb/s"}}
 ROOMY = {"name": "roomy", "set": {"nodes.switch.buffer": "200KB"}}
-SAME = ROOMY | {"name": "alike", "set": {"nodes.switch.buffer": "300KB"}, "same": "never full"}
+SAME = ROOMY | {
+    "name": "alike",
+    "set": {"nodes.switch.buffer": "300KB"},
+    "equivalent": "never full",
+}
 
 
 def plan(**changes: Any) -> Plan:
@@ -104,7 +108,7 @@ def test_what_a_target_refuses_says_why(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_is_asked_is_known_before_anything_is_run() -> None:
-    why = {"note": "line rate", "source": "text", "differs": "it starts late"}
+    why = {"note": "line rate", "source": "text", "known_miss": "it starts late"}
     (only,) = plan_expectations(plan(expect=[FULL | why]))
     assert (only["min"], only["source"], only["note"]) == (0.9, "text", "line rate")
     assert only["differs"] == "it starts late"

@@ -137,7 +137,7 @@ def test_a_target_that_refuses_a_plan_has_no_column_and_says_why(
 def test_a_reason_settles_a_row_that_misses(
     tailback: Callable[..., Result], tmp_path: Path
 ) -> None:
-    made(tmp_path, "b", "Beta queues, table I", expect=[TIGHT | {"differs": "half a load"}])
+    made(tmp_path, "b", "Beta queues, table I", expect=[TIGHT | {"known_miss": "half a load"}])
     done = tailback("beta", "--seeds", 1)
     assert done.exit_code == 0
     assert "**missed**, 0 of 1" in done.stdout

@@ -135,7 +135,7 @@ def test_a_run_as_a_machine_says_so(state: Path, capsys: pytest.CaptureFixture[s
     manifest = json.loads((Path(result["folder"]) / "manifest.json").read_text())
     assert manifest["as"]["file"] == str(path)
     assert manifest["as"]["machine"] == "bench"
-    assert "as-machine" in (Path(result["folder"]) / "plan.toml").read_text()
+    assert "host-jitter" in (Path(result["folder"]) / "plan.toml").read_text()
 
 
 def test_seeds_give_intervals(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

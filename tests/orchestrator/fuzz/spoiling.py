@@ -71,7 +71,7 @@ def crossing() -> Table:
     """A switch with inputs, whose frames are sampled where they lie, and of which one goes to two
     members of a group."""
     sampled = SAMPLED | {"sampling": "occupancy-random", "searches": 1}
-    inputs = {"buffer": 30_000, "retain_until_delivered": True, "congestion_point": sampled}
+    inputs = {"buffer": 30_000, "hold_until_departure": True, "congestion_point": sampled}
     nodes: Table = {"s": {"kind": "switch", "inputs": inputs}, "h": {"kind": "nic"}}
     nodes |= {"d1": {"kind": "sink"}, "d2": {"kind": "sink"}}
     return {
@@ -107,7 +107,7 @@ def calm() -> Table:
 def far_inside() -> Table:
     """The same, where it takes as long as three frames from an input to an output."""
     table = crossing()
-    table["nodes"]["s"]["inputs"] |= {"fall_through": 36 * US}
+    table["nodes"]["s"]["inputs"] |= {"crossbar_latency": 36 * US}
     return table | {"name": "far-inside"}
 
 

@@ -39,7 +39,7 @@ LITTLE: dict[str, dict[str, Any]] = {
     "fixed": {"plugin": "poisson", "load": "1/1000", "sizes": "fixed", "size": 10**6},
     "messages": {"plugin": "messages", "size": 10**6, "count": 3},
     "incast": {"plugin": "incast", "size": 10**4},
-    "all-to-all": {"plugin": "all-to-all", "size": 10**6, "both_ways": True, "to": ["b"]},
+    "all-to-all": {"plugin": "all-to-all", "size": 10**6, "bidirectional": True, "to": ["b"]},
 }
 
 
@@ -54,7 +54,7 @@ MUCH: dict[str, dict[str, Any]] = {
     "cbr": {"plugin": "cbr", "rate": 200 * 10**9},
     "many flows": {"plugin": "cbr", "rate": 10**9, "flows": 200},
     "poisson": {"plugin": "poisson", "load": "1/2", "sizes": "fixed", "size": 100},
-    "messages": {"plugin": "messages", "size": 10**6, "every": 10**8, "count": 0},
+    "messages": {"plugin": "messages", "size": 10**6, "interval": 10**8, "count": 0},
     "bulk": {"plugin": "bulk"},
 }
 

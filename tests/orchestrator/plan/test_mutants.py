@@ -85,14 +85,20 @@ def test_what_leads_nowhere_is_bad_input_that_names_the_mutant(
     [
         ([{"name": "nothing"}], "mutant[0]: "),
         ([SMALLER, SMALLER], "2 mutants are called 'smaller'"),
-        ([SMALLER | {"misses": ["settled"], "same": "why"}], "'same' says that it misses nothing"),
-        ([SMALLER | {"misses": ["queue_bytes.mean"]}], "it fits 2 expectations; one of 'queue_byt"),
         (
-            [SMALLER | {"misses": ["queue_bytes.maen"]}],
+            [SMALLER | {"expected_misses": ["settled"], "equivalent": "why"}],
+            "'equivalent' says that it misses nothing",
+        ),
+        (
+            [SMALLER | {"expected_misses": ["queue_bytes.mean"]}],
+            "it fits 2 expectations; one of 'queue_byt",
+        ),
+        (
+            [SMALLER | {"expected_misses": ["queue_bytes.maen"]}],
             "known: queue_bytes.mean of switch.sink",
         ),
-        ([SMALLER | {"misses": ["setled"]}], "did you mean settled"),
-        ([SMALLER | {"mises": []}], "did you mean misses"),
+        ([SMALLER | {"expected_misses": ["setled"]}], "did you mean settled"),
+        ([SMALLER | {"mises": []}], "did you mean expected_misses"),
         ([{"name": "a b", "drop": ["seed"]}], "mutant[0].name"),
         ([{"name": "all", "set": {"nodes": {"nic": {}}}}], "a dotted key in quotes is expected"),
     ],
@@ -170,7 +176,7 @@ name = "small"
 [[mutant]]
 name = "slow-{end}"
 set = { "links.up-{end}.rate" = "10Mb/s" }
-misses = ["utilization of switch.sink"]
+expected_misses = ["utilization of switch.sink"]
 [[mutant]]
 name = "slow"
 set = { "links.up-{end}.rate" = "10Mb/s" }

@@ -89,7 +89,11 @@ def test_a_lane_change_is_followed() -> None:
         for n in (1, 2, 3)
     }  # fmt: skip
     assert found(table) == []
-    table["nodes"]["s{1..3}"]["congestion_point"] = {"plugin": "aside", "above": "9KB", "to": 1}
+    table["nodes"]["s{1..3}"]["congestion_point"] = {
+        "plugin": "priority-demotion",
+        "threshold": "9KB",
+        "priority": 1,
+    }
     (ring,) = found(table)
     assert {link.rpartition("/")[2] for link in ring} == {"p1"}
 
@@ -122,9 +126,9 @@ def test_a_watchdog_in_the_ring_is_told() -> None:
 
 def test_what_a_plan_does_not_say_is_told() -> None:
     table = the_ring() | {"expect": [], "mutant": []}
-    table["nodes"]["s{1..3}"]["inputs"]["pause"] = {"plugin": "crafted-pause"}
+    table["nodes"]["s{1..3}"]["inputs"]["pause"] = {"plugin": "scripted-pause"}
     (said,) = network(resolved(table)).unknown
-    assert "'crafted-pause'" in said
+    assert "'scripted-pause'" in said
 
 
 def agreement(count: int, first: int = 0) -> Counter[str]:

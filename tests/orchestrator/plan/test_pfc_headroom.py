@@ -67,9 +67,9 @@ def lossless_plans(draw: st.DrawFn) -> Table:
             "buffer": draw(st.integers(1_500, 20_000)),
             "inputs": {
                 "pause": {"plugin": plugin, "quanta": quanta} | marks,
-                "over_speed": draw(st.sampled_from(["1", "8/5"])),
-                "fall_through": draw(st.sampled_from([0, US])),
-                "retain_until_delivered": draw(st.booleans()),
+                "speedup": draw(st.sampled_from(["1", "8/5"])),
+                "crossbar_latency": draw(st.sampled_from([0, US])),
+                "hold_until_departure": draw(st.booleans()),
             },
         }
         if draw(st.booleans()):

@@ -78,7 +78,7 @@ def test_expectations_judge_a_declared_metric(registry: Callable[..., Registry])
         assert done.result["verdict"] == verdict
 
 
-@pytest.mark.parametrize("name", ["utilization", "frames.moved", "fct_s.p99", "departures"])
+@pytest.mark.parametrize("name", ["utilization", "frames.reprioritized", "fct_s.p99", "departures"])
 def test_a_metric_of_the_core_cannot_be_declared(
     registry: Callable[..., Registry], name: str
 ) -> None:
@@ -192,7 +192,7 @@ def test_its_label_is_on_axes(registry: Callable[..., Registry]) -> None:
     registry(mine=declaring(labelled, ONE))
     assert axis_label("m.x") == "share of x"
     assert axis_label("mine.one") == "mine.one"
-    assert axis_label("frames_moved") == CORE["frames.moved"].sampled.label  # type: ignore[union-attr]
+    assert axis_label("frames_moved") == CORE["frames.reprioritized"].sampled.label  # type: ignore[union-attr]
 
 
 def test_a_report_that_is_drawn_again_has_the_panels_of_plugins(

@@ -31,7 +31,7 @@ delay = "50us"
 plugin = "sockets"
 from = "h1"
 to = "h2"
-both_ways = true
+bidirectional = true
 
 [programs.client]
 node = "h1"

@@ -12,7 +12,7 @@ from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import line_of_three
 
 NODES = {"nic": {"kind": "nic"}, "switch": {"kind": "switch"}, "sink": {"kind": "nic"}}
-SOCKETS = {"plugin": "sockets", "from": "nic", "to": "sink", "both_ways": True}
+SOCKETS = {"plugin": "sockets", "from": "nic", "to": "sink", "bidirectional": True}
 
 TOUCH = {"node": "nic", "command": ["touch", "here"]}
 

@@ -34,7 +34,7 @@ PLANS: dict[Capability, tuple[str, str]] = {
     Capability.RECEIVERS: ("credits-incast", "credits?"),
     Capability.TRIMMING: ("credits-incast", "trim"),
     Capability.ENTROPY: ("nscc", "nscc"),
-    Capability.LANES: ("aside", "aside"),
+    Capability.LANES: ("priority-demotion", "priority-demotion"),
     Capability.DEPENDENCIES: ("all-reduce", "all-reduce"),
 }
 """A plan that needs each, and what of it is named then."""

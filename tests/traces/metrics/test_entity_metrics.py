@@ -50,7 +50,7 @@ def test_a_port_of_a_switch() -> None:
         "frames.dropped": 12,
         "frames.dropped_early": 16,
         "frames.trimmed": 20,
-        "frames.moved": 40,
+        "frames.reprioritized": 40,
         "frames.marked": 24,
         "feedback.sent": 28,
         "pause.count": 32,
@@ -186,7 +186,7 @@ def test_a_source() -> None:
     assert entity_metrics.source(phase(table_of(**series)), ENTITY) == {
         "frames.sent": 4,
         "frames.refused": 8,
-        "frames.resent": 12,
+        "frames.retransmitted": 12,
     }
     sent = np.cumsum([9, 9, 0, 1000, 0, 2000, 3000, 9, 9, 9, 9, 9])
     found = entity_metrics.source(phase(table_of(**series, bytes_sent=sent)), ENTITY)

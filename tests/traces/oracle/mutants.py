@@ -41,7 +41,7 @@ SOURCES: dict[str, tuple[ModuleType, str]] = {
     "trim": (plugins.packet_trimming, "TRIMMING"),
     "codel": (plugins.codel, "CODEL"),
     "pie": (plugins.pie, "PIE"),
-    "aside": (plugins.priority_demotion, "ASIDE"),
+    "priority-demotion": (plugins.priority_demotion, "ASIDE"),
     "watchdog": (plugins.pfc_watchdog, "PFC_WATCHDOG"),
 }
 

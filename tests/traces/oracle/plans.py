@@ -113,8 +113,8 @@ buffer = "30KB"
 
 [nodes.switch.inputs]
 buffer = "150KB"
-over_speed = "8/5"
-fall_through = "1us"
+speedup = "8/5"
+crossbar_latency = "1us"
 congestion_point = { plugin = "qcn-cp", preset = "netfpga", sample_base = "30KB" }
 pause = { plugin = "pause", high = "120KB", low = "100KB" }
 

@@ -61,7 +61,7 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
     "dctcp": (
         [
             'nodes.h{1..3}.reaction_point={plugin="dctcp"}',
-            POINT + '={plugin="red", low="14999B", high="15KB", most=1}',
+            POINT + '={plugin="red", low="14999B", high="15KB", max_probability=1}',
         ],
         f"{POINT}.high=16KB",
     ),
@@ -69,17 +69,17 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
         [
             'nodes.h{1..3}.reaction_point={plugin="nscc", base_rtt="50us", target="40us"}',
             'traffic.t.transport={plugin="selective"}',
-            POINT + '={plugin="red", low="3KB", high="20KB", most=1}',
+            POINT + '={plugin="red", low="3KB", high="20KB", max_probability=1}',
         ],
         f"{POINT}.low=9KB",
     ),
     "credits": (
         [
-            'nodes.d.receiver={plugin="credits"}',
+            'nodes.d.receiver={plugin="receiver-credits"}',
             'traffic.t.transport={plugin="credit", unsolicited="15KB"}',
-            POINT + '={plugin="trim", above="12KB"}',
+            POINT + '={plugin="trim", threshold="12KB"}',
         ],
-        f"{POINT}.above=13500B",
+        f"{POINT}.threshold=13500B",
     ),
     "newreno": (
         [
@@ -105,15 +105,15 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
     ),
     "codel": (
         [
-            'traffic.t.transport={plugin="tcp", congestion="newreno"}',
+            'traffic.t.transport={plugin="tcp", congestion_control="newreno"}',
             POINT + '={plugin="codel", target="100us", interval="1ms"}',
         ],
         f"{POINT}.target=120us",
     ),
     "pie": (
         [
-            'traffic.t.transport={plugin="tcp", congestion="newreno"}',
-            POINT + '={plugin="pie", target="100us", update="200us", burst="0us", '
+            'traffic.t.transport={plugin="tcp", congestion_control="newreno"}',
+            POINT + '={plugin="pie", target="100us", update_interval="200us", max_burst="0us", '
             "alpha=100, beta=100}",
         ],
         f"{POINT}.target=150us",
@@ -123,26 +123,26 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
             'nodes.h{1..3}.reaction_point={plugin="dctcp"}',
             'priorities="separate"',
             "more_priorities=[6]",
-            POINT + '={plugin="aside", above="15KB", to=6}',
+            POINT + '={plugin="priority-demotion", threshold="15KB", priority=6}',
         ],
-        f"{POINT}.above=16500B",
+        f"{POINT}.threshold=16500B",
     ),
     "watchdog": (
         [
-            'nodes.s.ports.d.watchdog={plugin="pfc-watchdog", detection="1ms", restoration="2ms", '
-            'poll="200us"}'
+            'nodes.s.ports.d.watchdog={plugin="pfc-watchdog", detection_time="1ms", '
+            'restoration_time="2ms", polling_interval="200us"}'
         ],
-        "nodes.s.ports.d.watchdog.restoration=2200us",
+        "nodes.s.ports.d.watchdog.restoration_time=2200us",
     ),
 }
 """By name: what the plan has besides, and how a device is wrong."""
 KERNELS = {
     "dctcp": ("red", "queue.bytes - params.low", "queue.bytes - 1500 - params.low"),
     "nscc": ("red", "above << DRAW_BITS", "above << (DRAW_BITS + 1)"),
-    "credits": ("trim", "> params.above", "> params.above + 1500"),
+    "credits": ("trim", "> params.threshold", "> params.threshold + 1500"),
     "codel": ("codel", "state.count += 1", "state.count += 2"),
     "pie": ("pie", "(delay - state.old) *", "(delay - state.old) * 2 *"),
-    "lanes": ("aside", "> params.above", "> params.above + 1500"),
+    "lanes": ("priority-demotion", "> params.threshold", "> params.threshold + 1500"),
     "watchdog": ("watchdog", "now - state.latest < wait", "now - state.latest < 2 * wait"),
 }
 """By name: the plugin whose kernel has another constant, as it is and as a device has it."""

@@ -53,7 +53,10 @@ def test_stamps_are_fed_to_no_node(tmp_path: Path) -> None:
     ("settings", "lack"),
     [
         (
-            ['nodes.sink.receiver={plugin="credits"}', 'traffic.t.transport={plugin="credit"}'],
+            [
+                'nodes.sink.receiver={plugin="receiver-credits"}',
+                'traffic.t.transport={plugin="credit"}',
+            ],
             "nodes.sink.receiver: what a NIC makes of credits of 'credits' is not followed",
         ),
         *(

@@ -20,7 +20,12 @@ host_queues = "shared"
 reaction_points = 0
 [nodes.s]
 kind = "switch"
-pause = { plugin = "pause-storm", start = "1ms", on = "3ms", off = "1ms", quanta = 1000 }
+[nodes.s.pause]
+plugin = "pause-storm"
+start = "1ms"
+storm_time = "3ms"
+idle_time = "1ms"
+quanta = 1000
 [nodes.d]
 kind = "sink"
 [links."l{1..2}"]

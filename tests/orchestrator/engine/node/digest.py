@@ -71,7 +71,7 @@ def carried() -> Table:
     plan["traffic"] = {
         "cubic": ends | {"plugin": "bulk", "transport": tcp},
         "reno": ends | {"plugin": "bulk", "transport": tcp | {"congestion": "newreno"}},
-        "some": ends | {"plugin": "messages", "size": 4_000, "count": 0, "every": 2 * MS},
+        "some": ends | {"plugin": "messages", "size": 4_000, "count": 0, "interval": 2 * MS},
         "chance": ends | {"plugin": "bernoulli", "rate": 20_000_000, "peak": 10**9},
         "bursts": ends | {"plugin": "pareto-onoff", "burst": 50 * US, "rate": 20_000_000},
     }
@@ -85,12 +85,17 @@ def repaired() -> Table:
     point = {"plugin": "newreno", "initial_window": 4, "idle": MS}
     plan["nodes"]["nic"]["reaction_point"] = point
     plan["nodes"]["other"] = {"kind": "nic", "reaction_point": {"plugin": "cubic"}}
-    watchdog = {"plugin": "pfc-watchdog", "detection": MS, "restoration": MS, "poll": MS // 2}
+    watchdog = {
+        "plugin": "pfc-watchdog",
+        "detection_time": MS,
+        "restoration_time": MS,
+        "polling_interval": MS // 2,
+    }
     plan["nodes"]["switch"] |= {"buffer": 15_000, "watchdog": watchdog}
     storm = {"plugin": "stuck-pause", "start": 2 * MS, "stop": 5 * MS, "quanta": 1000}
     plan["nodes"]["last"] = {"kind": "switch", "pause": storm}
     rate = plan["links"]["up"] | {"delay": 20 * US}
-    lossy = {"plugin": "lossy-delay", "share": "0.01"}
+    lossy = {"plugin": "lossy-delay", "loss_rate": "0.01"}
     plan["links"] = {
         "up": rate | {"delay_line": lossy},
         "up2": rate | {"ends": ["other", "switch"]},

@@ -132,7 +132,7 @@ def test_marked_octets_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         "plugin": "red",
         "low": 0,
         "high": 3_000,
-        "most": 1,
+        "max_probability": 1,
     }
     table["links"]["down"]["rate"] = 500_000_000
     assembly = world(monkeypatch, table, start=begin, acked=acked)
@@ -179,7 +179,7 @@ def test_a_link_that_loses_both_ways_loses_nothing_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     table = line(timeout=MS)
-    table["links"]["up"] |= {"delay_line": {"plugin": "lossy-delay", "share": "0.1"}}
+    table["links"]["up"] |= {"delay_line": {"plugin": "lossy-delay", "loss_rate": "0.1"}}
     table["duration"] = 100 * MS
     assembly = world(monkeypatch, table, start=begin, acked=acked, lost=lost)
     run_until(assembly, 100 * MS)

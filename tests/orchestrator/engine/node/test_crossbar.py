@@ -36,7 +36,7 @@ def rack(hosts: int, inputs: Table | None = None, **switch: Any) -> Table:
 
 
 def test_a_lone_frame_takes_its_times_on_the_wire_inside_and_the_latency() -> None:
-    plan = rack(1, {"over_speed": "2", "fall_through": 3 * US})
+    plan = rack(1, {"speedup": "2", "crossbar_latency": 3 * US})
     plan["traffic"]["t0"]["rate"] = 10**6  # one frame in 12 ms
     world = assembled(plan)
     for _ in run_in_steps(world, 1):
@@ -89,7 +89,7 @@ def test_a_stream_for_a_free_output_passes_one_that_waits() -> None:
 
 @pytest.mark.parametrize("kept", [False, True])
 def test_room_is_kept_until_the_frame_left_the_output(kept: bool) -> None:
-    plan = rack(2, {"retain_until_delivered": kept, "buffer": 150_000}, buffer=60_000)
+    plan = rack(2, {"hold_until_departure": kept, "buffer": 150_000}, buffer=60_000)
     assembly = assembled(plan)
     rows = assembly.indices.queues
     for _ in run_in_steps(assembly, 10):

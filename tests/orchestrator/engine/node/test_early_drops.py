@@ -60,7 +60,7 @@ SLOW = {"kind": "switch", "service_rate": 10**8, "buffer": 20_000}
 INPUTS: list[dict[str, Any]] = [
     {},
     {"inputs": {"buffer": 30_000}},
-    {"inputs": {"buffer": 30_000, "retain_until_delivered": True}},
+    {"inputs": {"buffer": 30_000, "hold_until_departure": True}},
     {"inputs": {"buffer": 30_000, "shared_memory": 40_000}},
 ]
 PARTS = 40

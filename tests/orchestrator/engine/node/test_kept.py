@@ -51,7 +51,7 @@ def inputs() -> Table:
     """Virtual output queues, retained room, sampling of what lies in the buffer."""
     point = {"plugin": "qcn-cp", "set_point": 3_000, "sample_base": 3_000}
     point |= {"sampling": "occupancy-max"}
-    table = rack(2, {"buffer": 30_000, "retain_until_delivered": True, "congestion_point": point})
+    table = rack(2, {"buffer": 30_000, "hold_until_departure": True, "congestion_point": point})
     table["nodes"]["rack"]["buffer"] = 9_000
     for name in ("h0", "h1"):
         table["nodes"][name] |= {"reaction_point": {"plugin": "qcn-rp"}, "reaction_time": 30 * US}
@@ -92,8 +92,8 @@ def through_routers() -> Table:
 def aside() -> Table:
     """Frames that go on in another lane, into which others come too; past inputs that grant."""
     table = line_of_three(duration=MS, priorities="separate", more_priorities=[5])
-    point = {"plugin": "aside", "above": 6_000, "to": 5}
-    inputs = {"buffer": 30_000, "retain_until_delivered": True}
+    point = {"plugin": "priority-demotion", "threshold": 6_000, "priority": 5}
+    inputs = {"buffer": 30_000, "hold_until_departure": True}
     switch = {"kind": "switch", "service_rate": 3 * 10**8, "buffer": 12_000, "inputs": inputs}
     table["nodes"] |= {"switch": switch | {"congestion_point": point}, "other": {"kind": "nic"}}
     table["links"]["up2"] = {"ends": ["other", "switch"], "rate": 10**9}
@@ -116,7 +116,7 @@ def shared_aside() -> Table:
 def granted() -> Table:
     """A receiver grants credit to four; what finds too long a queue is trimmed to its header."""
     table = incast(4, 6, unsolicited=4_500) | {"duration": MS}
-    point = {"plugin": "trim", "above": 4_000}
+    point = {"plugin": "trim", "threshold": 4_000}
     table["nodes"]["s"] |= {"congestion_point": point}
     return table
 

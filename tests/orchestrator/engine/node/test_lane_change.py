@@ -26,7 +26,7 @@ SLOW = {"kind": "switch", "service_rate": 10**8, "buffer": 20_000}
 SWITCHES: list[dict[str, Any]] = [
     {},
     {"inputs": {"buffer": 30_000}},
-    {"inputs": {"buffer": 30_000, "retain_until_delivered": True}},
+    {"inputs": {"buffer": 30_000, "hold_until_departure": True}},
     {"inputs": {"buffer": 30_000, "shared_memory": 60_000}},
 ]
 HERE, ASIDE = "switch.far/p0", "switch.far/p5"
@@ -128,9 +128,14 @@ def test_a_lane_that_there_is_not_changes_nothing() -> None:
 
 
 def test_frames_find_their_lane_by_the_threshold() -> None:
-    """`aside`: the first lane is never longer than its threshold; what goes beyond goes aside."""
+    """`priority-demotion`: the first lane is never longer than its threshold; what goes beyond goes
+    aside."""
     made = table({})
-    made["nodes"]["switch"]["congestion_point"] = {"plugin": "aside", "above": 6_000, "to": 5}
+    made["nodes"]["switch"]["congestion_point"] = {
+        "plugin": "priority-demotion",
+        "threshold": 6_000,
+        "priority": 5,
+    }
     recording = ran(assemble(Plan(**made).check(Registry.load())))
     assert last(recording, HERE, "queue_max_bytes") == 6_000
     assert last(recording, ASIDE, "queue_max_bytes") > 15_000
@@ -158,10 +163,13 @@ def refused(made: Table) -> str:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    aside = {"plugin": "aside", "to": 5}
+    aside = {"plugin": "priority-demotion", "priority": 5}
     made = table({"inputs": {"congestion_point": aside}})
-    assert "'aside' sends frames on in another lane; it belongs at an output" in refused(made)
-    made = table({"congestion_point": aside | {"to": 4}})
+    assert (
+        "'priority-demotion' sends frames on in another lane; it belongs at an output"
+        in refused(made)
+    )
+    made = table({"congestion_point": aside | {"priority": 4}})
     told = refused(made)
     assert "nodes.switch.congestion_point: " in told
     assert 'no lane of its own; priorities = "separate" and more_priorities = [4] are' in told
@@ -175,7 +183,7 @@ def test_a_target_that_changes_no_lanes_refuses_by_name(monkeypatch: pytest.Monk
     known = Registry.load()
     simulated = known.target("simulated")
     monkeypatch.setattr(type(simulated), "capabilities", IN_ENGINE - {Capability.LANES})
-    made = table({"congestion_point": {"plugin": "aside", "to": 5}})
+    made = table({"congestion_point": {"plugin": "priority-demotion", "priority": 5}})
     with pytest.raises(Refused) as found:
         simulated.check(Plan(**made).check(known), known.targets)
     assert "lacks lanes. It runs on: software." in str(found.value)

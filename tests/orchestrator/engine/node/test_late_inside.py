@@ -52,7 +52,7 @@ def calm(assembly: Assembly) -> int:
 
 
 def test_no_event_for_what_is_inside_while_there_is_room() -> None:
-    table = rack(4, {"over_speed": "8/5", "fall_through": US}, buffer=60_000)
+    table = rack(4, {"speedup": "8/5", "crossbar_latency": US}, buffer=60_000)
     for entry in table["traffic"].values():
         entry["rate"] = LINK // 12
     pair = both(table)
@@ -64,14 +64,14 @@ def test_no_event_for_what_is_inside_while_there_is_room() -> None:
     assert saved(pair) > 2 * frames
 
 
-@pytest.mark.parametrize("fall_through", [0, US, 12 * US])
+@pytest.mark.parametrize("crossbar_latency", [0, US, 12 * US])
 @pytest.mark.parametrize("buffer", [1_500, 4_500, 30_000])
-@pytest.mark.parametrize("over_speed", ["1", "2"])
+@pytest.mark.parametrize("speedup", ["1", "2"])
 def test_grants_are_refused_and_given_again(
-    over_speed: str, buffer: int, fall_through: int
+    speedup: str, buffer: int, crossbar_latency: int
 ) -> None:
     """Everything takes the time of a frame: ends, arrivals and starts fall together each time."""
-    inputs = {"over_speed": over_speed, "fall_through": fall_through, "buffer": 20_000}
+    inputs = {"speedup": speedup, "crossbar_latency": crossbar_latency, "buffer": 20_000}
     table = rack(3, inputs, buffer=buffer)
     for entry in table["traffic"].values():
         entry["rate"] = LINK // 2
@@ -86,7 +86,7 @@ def test_grants_are_refused_and_given_again(
 @pytest.mark.parametrize("sampling", ["arrival", "departure", "occupancy-random", "occupancy-max"])
 def test_an_input_that_pauses_feels_each_end_of_a_transfer(sampling: str) -> None:
     point = SAMPLING | {"sampling": sampling, "keep_alive": sampling.startswith("occ")}
-    inputs = {"congestion_point": point, "pause": PAUSE, "buffer": 30_000, "over_speed": "8/5"}
+    inputs = {"congestion_point": point, "pause": PAUSE, "buffer": 30_000, "speedup": "8/5"}
     pair = both(rack(3, inputs, buffer=6_000), steps=25)
     assert calm(pair[0]) == (0 if sampling == "departure" else 5)
     assert pair[0].world.queues["pause_sent"].sum() > 10
@@ -95,7 +95,7 @@ def test_an_input_that_pauses_feels_each_end_of_a_transfer(sampling: str) -> Non
 
 
 def test_what_the_timeline_does_finds_the_switch_as_it_is() -> None:
-    inputs = {"fall_through": 3 * US, "pause": PAUSE, "buffer": 40_000}
+    inputs = {"crossbar_latency": 3 * US, "pause": PAUSE, "buffer": 40_000}
     table = rack(3, inputs, buffer=6_000)
     values = [("nodes.rack.buffer", 30_000), ("nodes.rack.buffer", 3_000)]
     values += [("nodes.rack.inputs.buffer", 15_000), ("nodes.rack.buffer", 60_000)]
@@ -120,10 +120,10 @@ def test_what_the_timeline_does_finds_the_switch_as_it_is() -> None:
 def drawn(draw: random.Random) -> Table:
     """A plan drawn at random."""
     inputs: Table = {
-        "over_speed": draw.choice(["1", "8/5", "2", "3"]),
-        "fall_through": draw.choice([0, 12 * US, US, 50 * US, 1_234_567]),
+        "speedup": draw.choice(["1", "8/5", "2", "3"]),
+        "crossbar_latency": draw.choice([0, 12 * US, US, 50 * US, 1_234_567]),
         "buffer": draw.choice([6_000, 20_000, 60_000]),
-        "retain_until_delivered": draw.random() < 0.1,
+        "hold_until_departure": draw.random() < 0.1,
     }
     if draw.random() < 0.6:
         inputs["pause"] = {"plugin": draw.choice(["pause", "pfc"]), "quanta": 200}
@@ -153,7 +153,7 @@ def drawn(draw: random.Random) -> Table:
         table["timeline"].append({"at": MS + draw.randrange(300 * US)} | port[1])
     for _ in range(draw.choice([0, 0, 3])):
         keys = ["nodes.rack.buffer", "nodes.rack.inputs.buffer"]
-        key = draw.choice(keys[inputs["retain_until_delivered"] :])
+        key = draw.choice(keys[inputs["hold_until_departure"] :])
         to = draw.choice([1_500, 4_000, 30_000, 60_000])
         at = draw.choice([draw.randrange(MS), draw.randrange(80) * 12 * US])
         table.setdefault("timeline", []).append({"at": at, "set": key, "to": to})
@@ -179,7 +179,7 @@ def test_plans_drawn_at_random(seed: int) -> None:
 def test_a_timer_of_an_input_finds_it_as_it_is() -> None:
     """FECN looks at the length of the buffer at the end of each interval, between two transfers."""
     point = {"plugin": "fecn-cp", "interval": "93us", "expected_flows": 2, "set_point": 3_000}
-    inputs = {"buffer": 40_000, "over_speed": "1", "congestion_point": point}
+    inputs = {"buffer": 40_000, "speedup": "1", "congestion_point": point}
     table = rack(3, inputs, buffer=60_000)
     for name in ("h0", "h1", "h2", "d1"):
         table["nodes"][name] = {"kind": "nic"}
@@ -190,7 +190,7 @@ def test_a_timer_of_an_input_finds_it_as_it_is() -> None:
 
 def test_two_switches_and_a_group() -> None:
     """Behind one of two switches ports are late; where a frame goes to a group nothing is."""
-    table = rack(2, {"buffer": 20_000, "fall_through": 2 * US}, buffer=4_500)
+    table = rack(2, {"buffer": 20_000, "crossbar_latency": 2 * US}, buffer=4_500)
     table["nodes"]["edge"] = {"kind": "switch", "buffer": 6_000, "inputs": {"buffer": 9_000}}
     table["links"]["d0"]["ends"] = ["d0", "edge"]
     table["links"]["d1"]["ends"] = ["d1", "edge"]
@@ -209,7 +209,7 @@ def test_two_switches_and_a_group() -> None:
 def test_a_change_while_it_runs_has_input_and_port_in_time(key: str) -> None:
     """A congestion point that begins to listen to what leaves its input; marks of a PAUSE."""
     to = {"congestion_point.sampling": "departure", "pause.high": 30_000}[key]
-    inputs = {"congestion_point": SAMPLING, "pause": PAUSE, "buffer": 40_000, "over_speed": "2"}
+    inputs = {"congestion_point": SAMPLING, "pause": PAUSE, "buffer": 40_000, "speedup": "2"}
     at = MS + 5 * US
     table = rack(3, inputs, buffer=4_500)
     table["timeline"] = [{"at": at, "set": f"nodes.rack.inputs.{key}", "to": to}]
@@ -232,7 +232,7 @@ def test_a_change_while_it_runs_has_input_and_port_in_time(key: str) -> None:
 
 def test_a_late_port_behind_inputs_that_hurries_wakes_for_each_frame() -> None:
     """Also for one that leaves the moment that it comes, of whose input nobody else wants more."""
-    table = rack(2, {"fall_through": 20 * US}, buffer=60_000)
+    table = rack(2, {"crossbar_latency": 20 * US}, buffer=60_000)
     for entry in table["traffic"].values():
         entry["rate"] = LINK // 30
     table["links"]["d0"]["ends"] = ["rack", "d0"]
@@ -256,7 +256,7 @@ def test_a_late_port_behind_inputs_that_hurries_wakes_for_each_frame() -> None:
 
 def test_the_pool_is_as_full_as_it_would_be() -> None:
     """What waits to be looked at takes no more descriptors than what is there may take."""
-    table = rack(4, {"buffer": 6_000, "fall_through": 30 * US}, buffer=6_000)
+    table = rack(4, {"buffer": 6_000, "crossbar_latency": 30 * US}, buffer=6_000)
     pair = both(table)
     assert [int(each.world.clock[0].no_descriptor) for each in pair] == [0, 0]
     assert assembled(table).world.clock[0].free == pair[0].world.frames.size - 1

@@ -348,11 +348,11 @@ def changed(switch: Table | None = None, **more: Any) -> Table:
 
 BOTH = ["switch.nic", "switch.sink"]
 TCP = {"gen": {"plugin": "bulk", "from": "nic", "to": "sink", "transport": {"plugin": "tcp"}}}
-MESSAGES = {"plugin": "messages", "from": "nic", "to": "sink", "size": 4000, "every": MS}
+MESSAGES = {"plugin": "messages", "from": "nic", "to": "sink", "size": 4000, "interval": MS}
 ON_DEPARTURE = POINT | {"sampling": "departure"}
 BY_UNITS = POINT | {"sampling": "occupancy-random"}
-WATCHDOG = {"plugin": "pfc-watchdog", "detection": "100us", "poll": "30us"}
-RETAINED = {"retain_until_delivered": True}
+WATCHDOG = {"plugin": "pfc-watchdog", "detection_time": "100us", "polling_interval": "30us"}
+RETAINED = {"hold_until_departure": True}
 SHARED = {"inputs": {"shared_memory": 100_000}}
 IN_ORDER = {"reassembly": {"buffer": 20_000}}
 PRIORITY = {"plugin": "cbr", "from": "nic", "to": "sink", "rate": 10**8, "priority": 3}
@@ -381,7 +381,7 @@ CHANGED = {"at": MS, "set": "nodes.switch.congestion_point.set_point", "to": 900
         (changed({"inputs": {"congestion_point": ON_DEPARTURE}}), BOTH),
         (changed({"inputs": {"pause": {"plugin": "pause"}}}), BOTH),
         (changed({"inputs": {}, "congestion_point": POINT}), []),
-        (changed({"inputs": {}, "notification_point": {"plugin": "notify"}}), []),
+        (changed({"inputs": {}, "notification_point": {"plugin": "notification-point"}}), []),
         (changed(links={"more": {"ends": ["switch", "sink"], "rate": 10**9}}), ["switch.nic"]),
         (changed(capture={"ports": ["switch.sink"]}), ["switch.nic"]),
         (changed({"congestion_point": BY_UNITS}), []),

@@ -350,7 +350,7 @@ UP = ["nic.switch"]
         (
             changed(
                 traffic={
-                    "some": {"plugin": "messages", "size": 4000, "every": MS}
+                    "some": {"plugin": "messages", "size": 4000, "interval": MS}
                     | {"from": "nic", "to": "sink"}
                 }
             ),

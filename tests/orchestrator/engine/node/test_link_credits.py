@@ -35,7 +35,7 @@ def granted(delay: int = 20 * US, buffer: int = 30_000, **changes: Any) -> Table
     plan = line_of_three(
         duration=DURATION, capture={"ports": ["nic.switch"], "frames": 20_000, "snap": 64}
     )
-    pause = {"plugin": "link-credits"} | changes
+    pause = {"plugin": "credit-flow-control"} | changes
     plan["nodes"]["switch"] |= {
         "buffer": 6_000,
         "service_rate": LINK // 10,

@@ -34,7 +34,7 @@ def two_switches(inputs: Table | None = None, **switch: Any) -> Table:
     }
 
 
-@pytest.mark.parametrize("inputs", [None, {}, {"retain_until_delivered": True}])
+@pytest.mark.parametrize("inputs", [None, {}, {"hold_until_departure": True}])
 def test_every_member_gets_every_frame_once_and_in_order(inputs: Table | None) -> None:
     plan = two_switches(inputs)
     plan["traffic"]["wide"]["stop"] = 4 * MS

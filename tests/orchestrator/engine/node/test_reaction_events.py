@@ -295,7 +295,10 @@ def test_dcqcn_with_two_named_timers_is_dcqcn(monkeypatch: pytest.MonkeyPatch) -
     table = line_of_three(duration=8 * MS)
     table["links"]["down"]["rate"] = 3 * 10**8
     table["nodes"]["switch"]["congestion_point"] = {"plugin": "red", "low": 5_000, "high": 50_000}
-    table["nodes"]["sink"]["notification_point"] = {"plugin": "notify", "preset": "dcqcn"}
+    table["nodes"]["sink"]["notification_point"] = {
+        "plugin": "notification-point",
+        "preset": "dcqcn",
+    }
     entry = entry_point(monkeypatch, "mine", tailback_algorithms=hookimpl(lambda: [TWIN]))
     registry = Registry([*entry_points(group=GROUP), entry])
     seen = []

@@ -32,7 +32,10 @@ def incast(senders: int = 4, frames: int = 50, **transport: Any) -> Table:
     """Every sender has one message of so many full frames for the sink; 1 Gb/s, 10 us."""
     names = [f"h{number}" for number in range(senders)]
     nodes: Table = {name: {"kind": "nic"} for name in names}
-    nodes |= {"s": {"kind": "switch"}, "d": {"kind": "sink", "receiver": {"plugin": "credits"}}}
+    nodes |= {
+        "s": {"kind": "switch"},
+        "d": {"kind": "sink", "receiver": {"plugin": "receiver-credits"}},
+    }
     links = {f"up-{name}": {"ends": [name, "s"], "rate": GBIT, "delay": 10 * US} for name in names}
     links["down"] = {"ends": ["s", "d"], "rate": GBIT, "delay": 10 * US}
     entry = {"plugin": "messages", "from": names, "to": "d", "size": 1430 * frames}
@@ -110,7 +113,7 @@ def test_a_window_holds_a_flow_that_has_credit(monkeypatch: pytest.MonkeyPatch) 
 def test_a_lost_request_or_credit_is_asked_for_again() -> None:
     table = incast(2, timeout=MS)
     for link in table["links"].values():
-        link["delay_line"] = {"plugin": "lossy-delay", "share": "0.1"}
+        link["delay_line"] = {"plugin": "lossy-delay", "loss_rate": "0.1"}
     table["duration"] = 200 * MS
     assembly = assembled(table)
     run_until(assembly, 200 * MS)
@@ -154,7 +157,7 @@ def test_a_flow_that_is_switched_on_again_asks_for_credit_at_once() -> None:
 
 def test_what_is_trimmed_is_credited_and_sent_again_alone() -> None:
     table = incast(8, unsolicited=8 * FRAME, timeout=50 * MS)  # longer than the run
-    table["nodes"]["s"] |= {"congestion_point": {"plugin": "trim", "above": 6_000}}
+    table["nodes"]["s"] |= {"congestion_point": {"plugin": "trim", "threshold": 6_000}}
     assembly = assembled(table)
     w = assembly.world
     for _ in run_in_steps(assembly, 400):
@@ -171,7 +174,7 @@ def test_what_is_trimmed_is_credited_and_sent_again_alone() -> None:
 
 def test_what_receivers_and_sources_say_is_canonical() -> None:
     table = incast(8, unsolicited=8 * FRAME)
-    table["nodes"]["s"] |= {"congestion_point": {"plugin": "trim", "above": 6_000}}
+    table["nodes"]["s"] |= {"congestion_point": {"plugin": "trim", "threshold": 6_000}}
     found = seen(table, 1_000)
     assert min(found[CREDIT], found[REQUEST], found[TRIMMED]) > 0
 
@@ -179,7 +182,7 @@ def test_what_receivers_and_sources_say_is_canonical() -> None:
 def test_all_of_it_goes_through_an_ip_router() -> None:
     table = incast(8, unsolicited=8 * FRAME)
     table["nodes"]["s"] |= {"forwards_by": "ip"}
-    table["nodes"]["s"] |= {"congestion_point": {"plugin": "trim", "above": 6_000}}
+    table["nodes"]["s"] |= {"congestion_point": {"plugin": "trim", "threshold": 6_000}}
     assembly = assembled(table)
     run_until(assembly, 20 * MS)
     assert assembly.world.nodes["unroutable"].sum() == 0
@@ -195,7 +198,10 @@ def test_a_transport_that_waits_for_credit_needs_a_receiver() -> None:
 
 def test_a_target_without_receivers_or_trimming_is_told_what_it_lacks() -> None:
     registry = Registry.load()
-    credits_, trim = registry.find("receiver", "credits"), registry.find("congestion_point", "trim")
+    credits_, trim = (
+        registry.find("receiver", "receiver-credits"),
+        registry.find("congestion_point", "trim"),
+    )
     carrier = registry.find("transport", "credit")
     less = IN_ENGINE - {Capability.RECEIVERS, Capability.TRIMMING}
     assert credits_.lacks(less) == carrier.lacks(less) == ["receivers"]
@@ -280,7 +286,7 @@ def test_states_of_flows_lie_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_who_is_switched_off_is_granted_nothing_for_what_was_trimmed() -> None:
     table = incast(2, unsolicited=30 * FRAME)
-    table["nodes"]["s"]["congestion_point"] = {"plugin": "trim", "above": 2 * FRAME}
+    table["nodes"]["s"]["congestion_point"] = {"plugin": "trim", "threshold": 2 * FRAME}
     table["traffic"]["t"]["plugin"] = "bulk"
     del table["traffic"]["t"]["size"]
     table["timeline"] = [{"at": 5 * MS, "stop": "t.0"}, {"at": 5 * MS, "stop": "t.1"}]

@@ -52,20 +52,20 @@ SCHEMES: dict[str, Any] = {
     "p4qcn-3": (
         {"plugin": "p4qcn-cp", "points": "three"},
         P4QCN_RP,
-        {"plugin": "notify", "preset": "p4qcn", "interval": 2 * MS},
+        {"plugin": "notification-point", "preset": "p4qcn", "interval": 2 * MS},
     ),
     "dcqcn": (
-        {"plugin": "red", "low": 5_000, "high": 60_000, "most": "1/10"},
+        {"plugin": "red", "low": 5_000, "high": 60_000, "max_probability": "1/10"},
         {"plugin": "dcqcn-rp", "ai_rate": 10**7, "hai_rate": 10**7, "min_rate": 10**6},
-        {"plugin": "notify", "preset": "dcqcn"},
+        {"plugin": "notification-point", "preset": "dcqcn"},
     ),
     "qcn-3": (
         {"plugin": "qcn-cp", "sample_base": 15_000, "tell": "destination"},
         {"plugin": "qcn-rp", "preset": "netfpga", "time_reset": 2 * MS, "byte_reset": 15_000},
-        {"plugin": "notify", "preset": "qcn"},
+        {"plugin": "notification-point", "preset": "qcn"},
     ),
     "bcn": (
-        {"plugin": "bcn-cp", "level": 20_000, "sample_base": 15_000},
+        {"plugin": "bcn-cp", "threshold": 20_000, "sample_base": 15_000},
         {"plugin": "bcn-rp"},
         None,
     ),

@@ -27,7 +27,7 @@ SLOW = {"kind": "switch", "service_rate": 10**8, "buffer": 20_000}
 SWITCHES: list[dict[str, Any]] = [
     {},
     {"inputs": {"buffer": 30_000}},
-    {"inputs": {"buffer": 30_000, "retain_until_delivered": True}},
+    {"inputs": {"buffer": 30_000, "hold_until_departure": True}},
     {"inputs": {"buffer": 30_000, "shared_memory": 40_000}},
 ]
 
@@ -101,7 +101,7 @@ def test_trims_that_nobody_announced_make_no_result() -> None:
 
 def test_frames_are_trimmed_at_outputs() -> None:
     table = line_of_three()
-    point = {"plugin": "trim", "above": 3_000}
+    point = {"plugin": "trim", "threshold": 3_000}
     table["nodes"]["switch"]["inputs"] = {"congestion_point": point}
     with pytest.raises(BadInput, match=r"inputs\.congestion_point: .*'trim' trims frames; it bel"):
         Plan(**table).check(Registry.load())

@@ -117,7 +117,7 @@ buffer = "9KB"
 
 [nodes.rack.inputs]
 buffer = "30KB"
-fall_through = "1us"
+crossbar_latency = "1us"
 congestion_point = { plugin = "qcn-cp", set_point = "6KB", sample_base = "9KB" }
 pause = { plugin = "pause", high = "12KB", low = "5KB" }
 

@@ -61,7 +61,7 @@ rate = "1Gb/s"
 plugin = "sockets"
 from = "h1"
 to = "h2"
-both_ways = true
+bidirectional = true
 """
 CABLES = ["sw.h1=e1", "sw.h2=e2"]
 

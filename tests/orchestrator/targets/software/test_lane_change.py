@@ -27,7 +27,7 @@ kind = "nic"
 [nodes.near]
 kind = "switch"
 buffer = "1MB"
-congestion_point = { plugin = "aside", above = "9KB", to = 6 }
+congestion_point = { plugin = "priority-demotion", threshold = "9KB", priority = 6 }
 [nodes.far]
 kind = "switch"
 [nodes.sink]

@@ -22,10 +22,10 @@ kind = "nic"
 [nodes.switch]
 kind = "switch"
 buffer = "1MB"
-congestion_point = { plugin = "trim", above = "6KB" }
+congestion_point = { plugin = "trim", threshold = "6KB" }
 [nodes.sink]
 kind = "sink"
-receiver = { plugin = "credits" }
+receiver = { plugin = "receiver-credits" }
 [links."up{1..4}"]
 ends = ["h{}", "switch"]
 rate = "20Mb/s"

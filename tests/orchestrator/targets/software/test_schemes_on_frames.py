@@ -28,7 +28,7 @@ SCHEMES: dict[str, tuple[Table, Table, Table | None, str]] = {
         "ip",
     ),
     "dcqcn": (
-        {"plugin": "red", "low": 5_000, "high": 60_000, "most": "1/10"},
+        {"plugin": "red", "low": 5_000, "high": 60_000, "max_probability": "1/10"},
         {
             "plugin": "dcqcn-rp",
             "alpha_time": 2 * MS,
@@ -37,7 +37,7 @@ SCHEMES: dict[str, tuple[Table, Table, Table | None, str]] = {
             "hai_rate": 10**6,
             "min_rate": 10**6,
         },
-        {"plugin": "notify", "preset": "dcqcn", "interval": MS},
+        {"plugin": "notification-point", "preset": "dcqcn", "interval": MS},
         "ip",
     ),
     "fecn": (

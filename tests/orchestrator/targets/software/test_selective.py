@@ -26,7 +26,7 @@ kind = "sink"
 ends = ["h", "s"]
 rate = "40Mb/s"
 delay = "5ms"
-delay_line = { plugin = "lossy-delay", share = "1/100", frames = "data" }
+delay_line = { plugin = "lossy-delay", loss_rate = "1/100", frame_kinds = "data" }
 [links.down]
 ends = ["s", "d"]
 rate = "40Mb/s"
@@ -48,6 +48,6 @@ def test_what_real_links_lose_is_sent_again_and_nothing_else(tmp_path: Path) -> 
     for target in ("simulated", "software"):
         metrics = carried_out(LOSSY, target, tmp_path).result["metrics"]["run"]
         assert metrics["t"]["messages.completed"] == 1, target
-        lost, resent = metrics["h>s"]["frames.dropped"], metrics["t"]["frames.resent"]
+        lost, resent = metrics["h>s"]["frames.dropped"], metrics["t"]["frames.retransmitted"]
         assert lost > 1, target
         assert lost <= resent <= lost + 2, target

@@ -56,7 +56,7 @@ plugin = "sockets"
 rdma = true
 from = "h1"
 to = "h2"
-both_ways = true
+bidirectional = true
 [programs.says]
 node = "h1"
 command = ["echo", "-d", "{h1.rdma}", "{h2}"]

@@ -241,7 +241,7 @@ plugin = "PLUGIN"
 from = "h1"
 to = "h2"
 """
-    programs = demand(text.replace("PLUGIN", "sockets") + "both_ways = true\n")
+    programs = demand(text.replace("PLUGIN", "sockets") + "bidirectional = true\n")
     assert programs.reaction_ps == 100 * US + 64_000 * 8 * 10**12 // 10**9
     silent = demand(text.replace("PLUGIN", "cbr") + 'rate = "1Gb/s"\n')
     assert silent.drain_ps == silent.shortest_phase_ps == 6000 * MS
