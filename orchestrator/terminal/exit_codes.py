@@ -178,8 +178,9 @@ def _mistake_of_plugin(error: BaseException) -> str | None:
     """
     from orchestrator.registry import Registry
 
-    if not Registry.load.cache_info().currsize:
-        return None
+    cache_info = getattr(Registry.load, "cache_info", None)
+    if cache_info is not None and not cache_info().currsize:
+        return None  # no plugin was loaded
     registry = Registry.load()
     modules = registry.third_party_files()
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
