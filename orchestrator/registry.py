@@ -282,6 +282,16 @@ class Registry:
             if attribute.startswith("tailback_") and not hasattr(hookspecs, attribute):
                 self.blame(name, f"there is no hook {attribute}; {near(attribute, HOOKS)}")
 
+    def third_party_files(self) -> dict[Path, str]:
+        """Files of plugins of others (a package's folder, a module's file), with their names."""
+        found = {}
+        for name, module in self.manager.list_name_plugin():
+            file = getattr(module, "__file__", None)
+            if file and name not in self._ours:
+                path = Path(file)
+                found[path.parent if path.name == "__init__.py" else path] = name
+        return found
+
     def _distribution(self, point: EntryPoint) -> tuple[str, ...]:
         """Name and version of what a plugin was installed with, whose description is read once."""
         if point.dist is None:

@@ -113,8 +113,8 @@ def analyze(
         list[str],
         typer.Argument(
             metavar="PCAP...",
-            help="pcap or pcapng files, gzip or zstd too; a run (its folder, latest, -1) stands "
-            "for its captures.",
+            help="pcap or pcapng files, compressed too (gzip, bzip2, xz, LZ4, zstd), pipes, - for "
+            "standard input; a run (its folder, latest, -1) stands for its captures.",
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

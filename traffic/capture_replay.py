@@ -10,8 +10,9 @@ queue, a stop) makes up for what it missed.
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -51,8 +52,18 @@ MOST_PS = 10**17
 """A capture may last that long: 100 000 s, more than a day."""
 
 
-def read_rows(path: str) -> np.ndarray:
-    """int64[frames, 4]: ps since the first frame, octets, flow, direction; see `Trace`."""
+@dataclass(frozen=True)
+class Captured:
+    """A capture's frames, int64[frames, 4] (ps since the first frame, octets without FCS, flow,
+    direction; see `Trace`), and notes about what the capture itself lacks."""
+
+    rows: np.ndarray
+    notes: tuple[str, ...]
+
+
+@functools.cache
+def read_capture(path: str) -> Captured:
+    """The frames of a capture that a source can repeat, and what the file states of the others."""
     from tailback.plugin import NO_TIME, HeaderKind, dissect, open_capture
 
     control = [
@@ -67,7 +78,7 @@ def read_rows(path: str) -> np.ndarray:
     ]
     numbers: dict[bytes, int] = {}
     parts = [np.zeros((0, 4), np.int64)]
-    with open_capture(path) as stream:
+    with open_capture(path, ethernet=True) as stream:
         for batch in stream.batches():
             headers = dissect(batch, stream.interfaces)
             keep = (batch.time_ns != NO_TIME) & ~np.isin(headers["kind"], control)
@@ -83,6 +94,7 @@ def read_rows(path: str) -> np.ndarray:
             part[:, 2] = flows[member.reshape(-1)] if len(keys) else 0
             part[:, 3] = batch.direction[keep]
             parts.append(part)
+        notes = _capture_notes(stream)
     table = np.concatenate(parts)
     if not len(table):
         raise BadInput(path, "holds no frame that a source could repeat")
@@ -94,22 +106,42 @@ def read_rows(path: str) -> np.ndarray:
             f"lasts {longest // 10**9} s: a source repeats one of {MOST_PS // 10**12} s at most",
         )
     table[:, 0] *= PS_PER_NS
-    return np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")])
+    ordered = np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")])
+    return Captured(ordered, tuple(notes))
+
+
+def _capture_notes(stream: Any) -> list[str]:
+    """What the file states that it lacks, and what of it is no sound frame."""
+    lost = sum(one.dropped or 0 for one in stream.interfaces)
+    untimed = sum(one.untimed for one in stream.interfaces)
+    errors: dict[str, int] = {}
+    for interface in stream.interfaces:
+        for name, count in interface.link_errors.items():
+            errors[name] = errors.get(name, 0) + count
+    found = []
+    if lost:
+        found.append(f"the capture itself lost {lost} frames, which are not sent")
+    if untimed:
+        found.append(f"{untimed} captured frames have a time beyond the year 2262 and are not sent")
+    if errors:
+        what = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in errors.items())
+        found.append(f"frames that were received with errors of the link ({what}) are sent too")
+    if stream.damage is not None:
+        found.append(f"the capture is damaged at {stream.damage} and is sent up to there")
+    return found
 
 
 TIME, LENGTH, FLOW, DIRECTION = range(4)
 COLUMNS = 4
 
 
-@functools.cache
 def load(path: str) -> np.ndarray:
     """int64[frames, COLUMNS] of a capture: ps since its first frame, octets, flow, direction.
 
     Flows are numbered in the order of their first frames. Control frames are left out. Raises
     BadInput for a file that is no capture or has no such frame.
     """
-
-    return read_rows(path)
+    return read_capture(path).rows
 
 
 class Trace(Params):
@@ -180,6 +212,7 @@ class Trace(Params):
             found.append(f"{short} {made} are shorter than {self.min_frame} B and sent as long")
         if long:
             found.append(f"{long} {made} are longer than {self.max_frame} B and cut to that")
+        found += read_capture(self.file).notes
         if self.speed != 1:
             found.append(f"the capture's frames are sent at {self.speed} times their pace")
         return found

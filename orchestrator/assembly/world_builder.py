@@ -19,7 +19,8 @@ from orchestrator.engine import records
 from orchestrator.engine.frames import telemetry_header, type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
-from orchestrator.engine.kernel_events import EVENTS, RP_NAMED
+from orchestrator.engine.kernel_events import EVENTS, RP_NAMED, answers_of
+from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.lfsr import drawn_below, seed_for
 from orchestrator.engine.node.event_queue import LINES, tournament
 from orchestrator.engine.node.latency_histogram import BINS
@@ -35,6 +36,7 @@ from orchestrator.engine.node.world_arrays import (
     World,
 )
 from orchestrator.engine.records import NONE
+from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.plan.field_types import LONGEST_FRAME
 
@@ -247,11 +249,20 @@ class _Layout:
             builder.drawn.append(one)
         algorithm = instance.algorithm
         called = {
-            EVENTS[algorithm.kind][event]: kernel for event, kernel in algorithm.kernels.items()
+            EVENTS[algorithm.kind][event]: (event, kernel)
+            for event, kernel in algorithm.kernels.items()
         }
-        called |= {RP_NAMED + place: each for place, each in enumerate(algorithm.timers.values())}
-        for place, kernel in called.items():
-            address = kernel_address(kernel, state.dtype, params.dtype, ENTITIES[algorithm.kind])
+        for place, (event, kernel) in enumerate(algorithm.timers.items()):
+            called[RP_NAMED + place] = event, kernel
+        entity = ENTITIES[algorithm.kind]
+        for place, (event, kernel) in called.items():
+            answers = answers_of(algorithm.kind, event)
+            try:
+                address = kernel_address(kernel, state.dtype, params.dtype, entity, answers)
+            except KernelMistake as mistake:
+                whose = algorithm.origin or "a plugin of this process"
+                what = f"{algorithm.kind} {algorithm.name!r}, kernel {event!r}"
+                raise BadInput(f"{whose}: {what}", str(mistake)) from mistake
             table[number]["kernels"][place] = address
         plain = state.view(np.ndarray)  # slices of it are made in a third of the time
         # compiled code finds the states of flows behind the first one, plain Python by their places

@@ -11,17 +11,20 @@ from orchestrator.cli import plans
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.pfc_headroom import (
     INTERFACE_BITS,
-    RESPONSE_BITS,
     HeadroomTerms,
     as_table,
     buffer_headrooms,
+    cells_for,
     of_cable,
+    response_bits_at,
 )
 from orchestrator.plan.units import UnitError, parse_rate, parse_size
 from orchestrator.registry import Registry
 from orchestrator.terminal import format_output
 
-LONGEST_CABLE = 100_000
+LONGEST_CABLE = 40_000_000
+"""Metres: once around the Earth."""
+MOST_CELL = 1 << 16
 NAMES = {
     "own_frame": "own longest frame, just begun",
     "pause_frame": "PAUSE or PFC frame",
@@ -52,14 +55,26 @@ def headroom(
         int, typer.Option(metavar="BITS", help="Delay of one interface, bit times.")
     ] = INTERFACE_BITS,
     response: Annotated[
-        int, typer.Option(metavar="BITS", help="Response time of the neighbour to PFC, bit times.")
-    ] = RESPONSE_BITS,
+        int | None,
+        typer.Option(
+            metavar="BITS",
+            help="Response time of the neighbour to PFC, bit times; default: that of the rate "
+            "(IEEE 802.3, 31B.3.7).",
+        ),
+    ] = None,
+    cell: Annotated[
+        int,
+        typer.Option(
+            metavar="OCTETS",
+            help="Cell of the buffer's memory: a frame takes whole ones. 0: no cells.",
+        ),
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compute the headroom of a lossless port, or check that of a plan.
 
     \b
-      tailback headroom --rate 100Gb/s --cable 30 --frame 9216B --response 201728
+      tailback headroom --rate 400Gb/s --cable 300 --frame 9216B --cell 256
       tailback headroom ibm-fig2a
 
     With a plan: exit code 1 when a buffer that pauses its neighbours can still lose frames.
@@ -67,18 +82,32 @@ def headroom(
     if plan is not None:
         _check(plan, as_json)
         return
-    parts = _cable_headroom(rate, cable, frame, peer_frame, interface, response)
+    parts, longest = _cable_headroom(rate, cable, frame, peer_frame, interface, response, cell)
+    sums = {"bits": parts.bits, "octets": parts.octets}
+    if cell:
+        cells = cells_for(parts.octets, longest, cell)
+        sums |= {"cell": cell, "cells": cells, "memory_octets": cells * cell}
     if as_json:
-        format_output.print_json(asdict(parts) | {"bits": parts.bits, "octets": parts.octets})
+        format_output.print_json(asdict(parts) | sums)
         return
     rows = [[NAMES[name], f"{bits}"] for name, bits in asdict(parts).items()]
     rows.append(["headroom", f"{parts.bits} = {format_output.quantity(parts.octets, 'B')}"])
+    if cell:
+        memory = format_output.quantity(sums["memory_octets"], "B")
+        rows.append([f"in cells of {cell} octets", f"{sums['cells']} cells = {memory}"])
     format_output.console().print(format_output.table(("what", "bit times"), rows))
 
 
 def _cable_headroom(
-    rate: str, cable: int, frame: str, peer_frame: str | None, interface: int, response: int
-) -> HeadroomTerms:
+    rate: str,
+    cable: int,
+    frame: str,
+    peer_frame: str | None,
+    interface: int,
+    response: int | None,
+    cell: int,
+) -> tuple[HeadroomTerms, int]:
+    """The terms of a cable's headroom, and the longest frame that the neighbour sends (octets)."""
     problems, values = [], {}
     sizes = {"--frame": frame, "--peer-frame": frame if peer_frame is None else peer_frame}
     texts = [("--rate", rate, parse_rate), *((n, t, parse_size) for n, t in sizes.items())]
@@ -89,16 +118,22 @@ def _cable_headroom(
             problems.append(Problem(name, text, str(error)))
     if not problems and values["--rate"] < 1:
         problems.append(Problem("--rate", rate, "a rate above 0 is expected"))
+    if not problems and response is None:
+        try:
+            response = response_bits_at(values["--rate"])
+        except ValueError as error:
+            problems.append(Problem("--rate", rate, f"{error}; give --response"))
     for name, number, most in (
         ("--cable", cable, LONGEST_CABLE),
         ("--interface", interface, 10**9),
-        ("--response", response, 10**9),
+        ("--response", response or 0, 10**9),
+        ("--cell", cell, MOST_CELL),
     ):
         if not 0 <= number <= most:
             problems.append(Problem(name, number, f"0 to {most} are expected"))
     if problems:
         raise BadInput("tailback headroom", problems)
-    return of_cable(
+    terms = of_cable(
         values["--rate"],
         cable,
         values["--frame"],
@@ -106,6 +141,7 @@ def _cable_headroom(
         interface_bits=interface,
         response_bits=response,
     )
+    return terms, values["--peer-frame"]
 
 
 def _check(name: str, as_json: bool) -> None:

@@ -12,12 +12,12 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
-from orchestrator.engine import cache_paths, object_cache
+from orchestrator.engine import cache_paths, kernel_mistakes, object_cache
 from orchestrator.engine.lazy_imports import LazyIntrinsic, import_attribute
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
 from orchestrator.engine.records import FRAME
@@ -131,22 +131,31 @@ _addresses_by_id: dict[int, int] = {}
 
 
 def kernel_address(
-    function: Callable[..., int], state: np.dtype, params: np.dtype, entity: np.dtype
+    function: Callable[..., int],
+    state: np.dtype,
+    params: np.dtype,
+    entity: np.dtype,
+    answers: Collection[int] | None = None,
 ) -> int:
     """Compile a kernel for its records and return what `call_kernel` takes.
 
     The signature is int64(state, params, entity, frame, now, message): records by reference.
     Uncompiled, the "address" is an index into a table of Python functions. All instances of an
     algorithm share one copy of its machine code: a copy for each would not stay in the caches.
+    `answers` are those that have a meaning; None: all numbers. Raises KernelMistake.
     """
     key = (function, state, params, entity)
     if key not in _addresses:
-        _addresses[key] = _compile_kernel(function, state, params, entity)
+        _addresses[key] = _compile_kernel(function, state, params, entity, answers)
     return _addresses[key]
 
 
 def _compile_kernel(
-    function: Callable[..., int], state: np.dtype, params: np.dtype, entity: np.dtype
+    function: Callable[..., int],
+    state: np.dtype,
+    params: np.dtype,
+    entity: np.dtype,
+    answers: Collection[int] | None,
 ) -> int:
     if DISABLED:
         _callables.append(function)
@@ -156,6 +165,8 @@ def _compile_kernel(
     found = None if file is None else object_cache.load(file)
     if isinstance(found, Entry):
         return found.address
+    kernel_mistakes.check_arguments(function)
+    kernel_mistakes.check_source(function, answers)
     compile_kernel = import_attribute(f"{COMPILING}:compile_kernel_entry")
     address: int = compile_kernel(function, state, params, entity, None if found else file)
     return address

@@ -64,7 +64,7 @@ from numba import types  # noqa: E402
 from numba.core import config  # noqa: E402
 from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 
-from orchestrator.engine import cache_paths, object_cache  # noqa: E402
+from orchestrator.engine import cache_paths, kernel_mistakes, object_cache  # noqa: E402
 from orchestrator.engine.compile_options import OPTIONS  # noqa: E402
 from orchestrator.engine.lazy_imports import import_attribute  # noqa: E402
 from orchestrator.engine.link_units import KernelPipeline, LinkedPipeline, LinkUnit  # noqa: E402
@@ -171,7 +171,12 @@ def compile_kernel_entry(
     if file is None:
         with _use_package_cache(function):
             with_code_cache(dispatcher)
-    dispatcher.compile(signature)
+    try:
+        dispatcher.compile(signature)
+    except Exception as error:  # of numba, or of code of its own that kernels run into
+        mistake = kernel_mistakes.explained(function, error, (state, params, entity, FRAME))
+        raise mistake from error
+    kernel_mistakes.check_types(function, _single_overload(dispatcher).type_annotation)
     dispatcher.disable_compile()
     if file is not None and isinstance(
         found := _store_compiled(dispatcher, file, object_cache.REPORTING), Entry

@@ -21,9 +21,23 @@ PAUSE_BITS = 672
 """A PAUSE or PFC frame with FCS, preamble and gap."""
 QUANTUM_BITS = 512
 INTERFACE_BITS = 8_192
-"""Delay of an interface, at either end (10GBASE; other media have other numbers)."""
-RESPONSE_BITS = 30_720
-"""From the arrival of the frame until the neighbour sends no more: 60 quanta."""
+"""Delay of an interface, at either end (10GBASE-R; that of other media is given)."""
+RESPONSE_QUANTA = {
+    10**8: 1,
+    10**9: 2,
+    10 * 10**9: 60,
+    25 * 10**9: 80,
+    40 * 10**9: 118,
+    50 * 10**9: 147,
+    100 * 10**9: 394,
+    200 * 10**9: 453,
+    400 * 10**9: 905,
+    800 * 10**9: 905,
+}
+"""By rate (bit/s): quanta from the arrival of a PAUSE frame until the neighbour begins no more
+frames (IEEE 802.3, 31B.3.7)."""
+SHORTEST_FRAME = 64
+"""Octets of the shortest frame, with FCS."""
 CABLE_PS_PER_METRE = 5_000
 WIRE_OVERHEAD = 20
 """Octets of preamble and gap."""
@@ -51,6 +65,31 @@ class HeadroomTerms:
         return -(-self.bits // 8)
 
 
+def response_bits_at(rate: int) -> int:
+    """Response of a neighbour to PAUSE or PFC at a rate (bit/s), in bit times.
+
+    Of a rate that the standard does not name it is that of the next higher one. Raises ValueError
+    above the highest.
+    """
+    for known, quanta in RESPONSE_QUANTA.items():
+        if rate <= known:
+            return quanta * QUANTUM_BITS
+    fastest = max(RESPONSE_QUANTA) // 10**9
+    raise ValueError(f"no response time is known above {fastest} Gb/s")
+
+
+def cells_for(octets: int, longest: int, cell: int) -> int:
+    """Cells of `cell` octets that a buffer may need for `octets` of wire time.
+
+    Frames of the worst length up to `longest` (octets with FCS) arrive, each with preamble and
+    gap: the shortest ones, or those that just begin another cell.
+    """
+    lengths = {SHORTEST_FRAME, max(longest, SHORTEST_FRAME)}
+    lengths |= {at + 1 for at in range(cell, longest, cell) if at >= SHORTEST_FRAME}
+    frames = ((-(-length // cell), length + WIRE_OVERHEAD) for length in lengths)
+    return max(-(-octets * cells // wire) for cells, wire in frames)
+
+
 def of_cable(
     rate: int,
     metres: int,
@@ -58,9 +97,12 @@ def of_cable(
     *,
     peer_frame: int | None = None,
     interface_bits: int = INTERFACE_BITS,
-    response_bits: int = RESPONSE_BITS,
+    response_bits: int | None = None,
 ) -> HeadroomTerms:
-    """Headroom of a real port: `rate` in bit/s; longest frames of both sides, octets with FCS."""
+    """Headroom of a real port: `rate` in bit/s; longest frames of both sides, octets with FCS.
+
+    `response_bits`: None for that of the standard. Raises ValueError where it has none.
+    """
     peer = frame if peer_frame is None else peer_frame
     there_and_back = 2 * metres * CABLE_PS_PER_METRE * rate
     return HeadroomTerms(
@@ -68,7 +110,7 @@ def of_cable(
         pause_frame=PAUSE_BITS,
         interfaces=2 * interface_bits,
         cable=-(-there_and_back // 10**12),
-        response=response_bits,
+        response=response_bits_at(rate) if response_bits is None else response_bits,
         peer_frame=(peer + WIRE_OVERHEAD) * 8,
     )
 

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import traceback
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -162,10 +163,44 @@ def explain(error: BaseException) -> int:
             return BAD_INPUT
     if _stops:  # it is the signal's doing
         return explain(_stops.pop())
+    if whose := _mistake_of_plugin(error):
+        say(whose)
+        return BAD_INPUT
     traceback.print_exception(error)
     say(f"this is a bug in tailback ({type(error).__name__}); please report the lines above")
     return BUG
 
+
+def _mistake_of_plugin(error: BaseException) -> str | None:
+    """Sentence about an error in a plugin's own code, with plugin, file and line; None for others.
+
+    The innermost frame that is a plugin's or tailback's decides; libraries are passed over.
+    """
+    from orchestrator.registry import Registry
+
+    cache_info = getattr(Registry.load, "cache_info", None)
+    if cache_info is not None and not cache_info().currsize:
+        return None  # no plugin was loaded
+    registry = Registry.load()
+    modules = registry.third_party_files()
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        for place, name in modules.items():
+            if path == place or place in path.parents:
+                what = " ".join(str(error).split()) or "no message"
+                return (
+                    f"plugin {name}: {frame.filename}:{frame.lineno}: {frame.name} failed with "
+                    f"{type(error).__name__}: {what}; mend the plugin, or remove it"
+                )
+        if any(folder in path.parents for folder in _OUR_FOLDERS):
+            return None
+    return None
+
+
+_ROOT = Path(__file__).parents[2]
+_OUR_FOLDERS = [
+    _ROOT / name for name in ("orchestrator", "plugins", "traffic", "traces", "firmware")
+]
 
 _TOO_MANY, _TOO_LARGE = os.strerror(errno.EMFILE), os.strerror(errno.EFBIG)
 

@@ -127,13 +127,16 @@ class StampsSeen:
 @dataclass(frozen=True)
 class NeighbourSeen:
     """A station that speaks LLDP. `says` holds what its last frame says by DCBX, by TLV: `cn`,
-    `pfc`, `ets`, `ets_recommendation`; a TLV that it does not send is not there."""
+    `pfc`, `ets`, `ets_recommendation`, `applications` of 802.1Q, `cee_groups`, `cee_pfc`,
+    `cee_applications` of CEE; a TLV that it does not send is not there."""
 
     source: str
     frames: int
     changes: int
     """How often what it says was not what it had said before."""
     says: dict[str, dict[str, Any]]
+    notes: list[str] = field(default_factory=list)
+    """Contradictions in its last frame, and DCBX of versions that are not read."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,8 @@ class InterfaceSeen:
     frames: dict[str, int]
     octets: int
     capture_drops: int | None
-    """Frames lost by the capture; None when the file does not state it."""
+    """Frames lost by the capture; None when the file does not state it. Of counters at the end and
+    losses stated between frames, which are the same losses, the larger."""
     feedback: dict[int, int]
     pauses: int
     resumes: int
@@ -167,6 +171,20 @@ class InterfaceSeen:
     probes: list[ProbesSeen] = field(default_factory=list)
     neighbours: list[NeighbourSeen] = field(default_factory=list)
     stamps: list[StampsSeen] = field(default_factory=list)
+    drops: dict[str, int] = field(default_factory=dict)
+    """What `capture_drops` is of, as far as the file states it: `interface` (isb_ifdrop), `system`
+    (isb_osdrop), `between_frames` (sum of epb_dropcount)."""
+    link_errors: dict[str, int] = field(default_factory=dict)
+    """Frames that epb_flags says were received with an error, by error (`crc`, ...). They count in
+    all else."""
+    untimed: int = 0
+    """Frames whose time is beyond the year 2262: they count, but in no rate and at no time."""
+    fcs_octets: int = 0
+    """Octets of frame check sequence that the file says its frames end with; they are not counted.
+    """
+    transmit_bps: int | None = None
+    receive_bps: int | None = None
+    """Rates of the link's two directions, where the file states them."""
 
 
 @dataclass(frozen=True)

@@ -107,10 +107,24 @@ def interface_seen(
         links=links,
         probes=probes_seen(collected, here.probes),
         neighbours=[
-            NeighbourSeen(mac_text(one.source), one.frames, one.changes, one.says)
+            NeighbourSeen(mac_text(one.source), one.frames, one.changes, one.says, one.notes)
             for one in (collected.neighbours.stations[index] for index in here.stations)
         ],
         stamps=stamps_seen(collected, here.stamping),
+        drops={
+            name: count
+            for name, count in (
+                ("interface", block.dropped_by_interface),
+                ("system", block.dropped_by_system),
+                ("between_frames", block.dropped_between_frames),
+            )
+            if count is not None
+        },
+        link_errors=dict(block.link_errors),
+        untimed=block.untimed,
+        fcs_octets=block.fcs_octets,
+        transmit_bps=block.transmit_bps,
+        receive_bps=block.receive_bps,
     )
 
 

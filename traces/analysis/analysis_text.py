@@ -9,15 +9,19 @@ from rich.text import Text
 
 from orchestrator.terminal.format_output import quantity, table
 from traces.analysis.analysis_result import Analysis, FlowSeen, InterfaceSeen, PauseSeen
+from traces.capture.link_headers import is_readable
 
 MOST_ROWS = 40
 """Rows of a table; omitted rows are counted in a note, and all are in --json."""
-ETHERNET = 1
 TLVS = {
     "cn": "congestion notification",
     "pfc": "PFC",
     "ets": "ETS configuration",
     "ets_recommendation": "ETS recommendation",
+    "applications": "application priorities",
+    "cee_groups": "CEE priority groups",
+    "cee_pfc": "CEE PFC",
+    "cee_applications": "CEE application priorities",
 }
 FIGURES = ("frames", "rate", "lost", "duplicate", "reordered", "CE")
 
@@ -54,12 +58,31 @@ def _lines(interface: InterfaceSeen) -> list[str]:
     counts = ", ".join(f"{count} {kind}" for kind, count in interface.frames.items() if count)
     total = f"{quantity(interface.octets, 'B')} in {quantity(interface.seconds, 's')}"
     lines = [f"{counts or 'no frames'}; {total}"]
-    if interface.linktype != ETHERNET:
-        lines.append(f"link type {interface.linktype}: only Ethernet (1) is dissected")
+    if not is_readable(interface.linktype):
+        lines.append(
+            f"link type {interface.linktype}: only Ethernet (1), Linux cooked captures (113, 276) "
+            "and raw IP (101) are dissected"
+        )
     if interface.capture_drops is None:
         lines.append("the file does not state whether the capture lost frames")
     elif interface.capture_drops:
         lines.append(f"the capture lost {interface.capture_drops} frames: gaps may be its own")
+    if interface.link_errors:
+        errors = ", ".join(
+            f"{count} {name.replace('_', ' ')}" for name, count in interface.link_errors.items()
+        )
+        lines.append(f"frames received with errors of the link: {errors}")
+    if interface.untimed:
+        lines.append(
+            f"{interface.untimed} frames have a time beyond the year 2262: they count, without one"
+        )
+    if interface.fcs_octets:
+        lines.append(f"frames end with {interface.fcs_octets} octets of FCS, which are not counted")
+    if interface.transmit_bps or interface.receive_bps:
+        lines.append(
+            f"link: sends at {quantity(interface.transmit_bps, 'bit/s')}, receives at "
+            f"{quantity(interface.receive_bps, 'bit/s')}"
+        )
     if interface.feedback:
         number = sum(interface.feedback.values())
         mean = sum(value * count for value, count in interface.feedback.items()) / number
@@ -193,7 +216,14 @@ def _neighbours(interface: InterfaceSeen, console: Console) -> None:
         for one in shown
         for name, says in one.says.items()
     ]
-    rows += [(one.source, one.frames, one.changes, "-", "") for one in shown if not one.says]
+    rows += [
+        (one.source, one.frames, one.changes, "note", note) for one in shown for note in one.notes
+    ]
+    rows += [
+        (one.source, one.frames, one.changes, "-", "")
+        for one in shown
+        if not one.says and not one.notes
+    ]
     console.print(table(("LLDP from", "frames", "changes", "DCBX", "says"), rows))
     _left_out(len(interface.neighbours), console)
 
@@ -222,11 +252,19 @@ def _tlv_text(says: dict[str, Any]) -> str:
     words = []
     for name, value in says.items():
         if isinstance(value, list):
-            value = " ".join(str(one) for one in value) or "none"
+            value = " ".join(_item_text(one) for one in value) or "none"
         elif isinstance(value, bool):
             value = "yes" if value else "no"
         words.append(f"{name.replace('_', ' ')} {value}")
     return ", ".join(words)
+
+
+def _item_text(item: Any) -> str:
+    """An entry of a list in a TLV: a number, or an application's priority."""
+    if not isinstance(item, dict):
+        return str(item)
+    priorities = " ".join(str(one) for one in item["priorities"])
+    return f"({item['selector']} {item['protocol']}: {priorities})"
 
 
 def _latency(analysis: Analysis, console: Console) -> None:

@@ -63,7 +63,9 @@ class CapturePass:
         self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
         try:
             for path in paths:
-                self.streams.append(open_capture(path, BUFFERS if len(paths) == 1 else 1))
+                self.streams.append(
+                    open_capture(path, BUFFERS if len(paths) == 1 else 1, ethernet=True)
+                )
             self._run()
         finally:
             for stream in self.streams:
@@ -120,7 +122,7 @@ class CapturePass:
             more = np.arange(len(self.points), len(self.points) + now - known)
             for interface, point in zip(range(known, now), more.tolist(), strict=True):
                 self.points[index, interface] = point
-            types = [one.linktype for one in self.streams[index].interfaces[known:now]]
+            types = [one.frame_linktype for one in self.streams[index].interfaces[known:now]]
             self._linktypes = np.concatenate([self._linktypes, types])
             self._numbers[index] = np.concatenate([numbers, more])
         return self._numbers[index]

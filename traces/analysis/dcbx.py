@@ -16,9 +16,18 @@ from orchestrator.engine.frames import frame_layout
 from traces.capture import Batch
 from traces.protocols import Lldp
 from traces.protocols.lldp import (
+    CEE_APPLICATION,
+    CEE_GROUPS,
+    CEE_ORGANISATION,
+    CEE_PFC,
+    CEE_PRE,
+    CLASSES,
     ETS_CONFIGURATION,
     ETS_RECOMMENDATION,
     PRIORITIES,
+    ApplicationPriorities,
+    CeeConfiguration,
+    CeeFeature,
     CongestionNotification,
     Ets,
     PfcConfiguration,
@@ -42,6 +51,8 @@ class Station:
     """Number of changes of its announced settings."""
     says: dict[str, Any] = field(default_factory=dict)
     """By TLV; of its last frame."""
+    notes: list[str] = field(default_factory=list)
+    """What is to be said about its last frame."""
 
 
 class Neighbours:
@@ -77,9 +88,9 @@ class Neighbours:
         station.frames += 1
         if unit == last:
             return
-        said = dcbx_tlvs(unit)
-        station.changes += station.frames > 1 and said != station.says
-        station.says = said
+        says, station.notes = dcbx_tlvs(unit)
+        station.changes += station.frames > 1 and says != station.says
+        station.says = says
 
 
 def lldp_rows(batch: Batch, rows: np.ndarray) -> list[tuple[int, int]]:
@@ -96,38 +107,101 @@ def lldp_rows(batch: Batch, rows: np.ndarray) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def dcbx_tlvs(unit: bytes) -> dict[str, Any]:
-    """The DCBX TLVs of a data unit, by name; empty where there are none."""
+def dcbx_tlvs(unit: bytes) -> tuple[dict[str, Any], list[str]]:
+    """The DCBX TLVs of a data unit by name, empty where there are none, and notes about them.
+
+    Of several TLVs of one name the first is taken; a note says so where they differ.
+    """
     try:
         data = Lldp(unit)
     except dpkt.UnpackError:
-        return {}
-    found: dict[str, Any] = {}
-    notification = data.find(CongestionNotification)
-    if notification is not None:
-        found["cn"] = {
-            "enabled": _priorities(notification.cnpv),
-            "ready": _priorities(notification.ready),
-        }
-    pfc = data.find(PfcConfiguration)
-    if pfc is not None:
-        found["pfc"] = {
-            "enabled": _priorities(pfc.enabled),
-            "willing": bool(pfc.willing),
-            "most_priorities": int(pfc.capability),
-        }
+        return {}, []
+    every: list[tuple[str, dict[str, Any]]] = []
+    for value in data.find_all(CongestionNotification):
+        enabled, ready = _priorities(value.cnpv), _priorities(value.ready)
+        every.append(("cn", {"enabled": enabled, "ready": ready}))
+    for value in data.find_all(PfcConfiguration):
+        every.append(("pfc", _pfc(value.enabled, value.willing, value.capability)))
     for name, subtype in (
         ("ets", ETS_CONFIGURATION),
         ("ets_recommendation", ETS_RECOMMENDATION),
     ):
-        ets = data.find(Ets, subtype)
-        if ets is not None:
-            found[name] = {
-                "classes": list(ets.classes),
-                "bandwidths_percent": list(ets.bandwidths),
-                "algorithms": list(ets.algorithms),
-            } | ({"willing": bool(ets.willing)} if name == "ets" else {})
-    return found
+        every += [(name, _ets(name, value)) for value in data.find_all(Ets, subtype)]
+    for value in data.find_all(ApplicationPriorities):
+        entries = [
+            {"priorities": [priority], "selector": _selector(SELECTORS, selector)}
+            | {"protocol": protocol}
+            for priority, selector, protocol in value.entries
+        ]
+        every.append(("applications", {"entries": entries}))
+    for value in data.find_all(CeeConfiguration):
+        every += [one for kind, feature in value.features for one in _cee(kind, feature)]
+    found: dict[str, Any] = {}
+    notes = []
+    for name, says in every:
+        if says != found.setdefault(name, says):
+            first = found[name]
+            differing = [
+                f"{key.replace('_', ' ')} {first.get(key)} and {value}"
+                for key, value in says.items()
+                if value != first.get(key)
+            ]
+            what = ", ".join(differing)
+            notes.append(
+                f"sends {name} TLVs that contradict each other: {what}; the first is shown"
+            )
+    for tlv in data.tlvs:
+        organisation = getattr(tlv, "oui", b""), getattr(tlv, "subtype", None)
+        if organisation == (CEE_ORGANISATION, CEE_PRE):
+            notes.append("speaks DCBX of before CEE (00-1B-21, subtype 1), which is not read")
+        elif isinstance(tlv.data, bytes) and organisation[1] in CLASSES.get(organisation[0], {}):
+            notes.append(f"sends a DCBX TLV (subtype {organisation[1]}) that is too short to read")
+    return found, notes
+
+
+SELECTORS = {1: "EtherType", 2: "TCP port", 3: "UDP port", 4: "port", 5: "DSCP"}
+"""Selectors of an application priority (802.1Q table D-9)."""
+CEE_SELECTORS = {0: "EtherType", 1: "port"}
+
+
+def _selector(names: dict[int, str], selector: int) -> str:
+    return names.get(selector, f"selector {selector}")
+
+
+def _pfc(bits: int, willing: int, most: int) -> dict[str, Any]:
+    enabled = _priorities(bits)
+    return {"enabled": enabled, "willing": bool(willing), "most_priorities": int(most)}
+
+
+def _ets(name: str, value: Any) -> dict[str, Any]:
+    return {
+        "classes": list(value.classes),
+        "bandwidths_percent": list(value.bandwidths),
+        "algorithms": list(value.algorithms),
+    } | ({"willing": bool(value.willing)} if name == "ets" else {})
+
+
+def _cee(kind: int, feature: CeeFeature) -> list[tuple[str, dict[str, Any]]]:
+    """A feature of CEE's TLV by name; nothing for one that is unknown or too short."""
+    value = bytes(feature.data)
+    flags = {"on": bool(feature.enabled), "willing": bool(feature.willing)}
+    flags["error"] = bool(feature.error)
+    if kind == CEE_PFC and len(value) >= 2:
+        pfc = {"enabled": _priorities(value[0]), "most_priorities": value[1]}
+        return [("cee_pfc", pfc | flags)]
+    if kind == CEE_GROUPS and len(value) >= 13:
+        groups = [value[one // 2] >> (4 if one % 2 == 0 else 0) & 15 for one in PRIORITIES]
+        shares = {"groups": groups, "bandwidths_percent": list(value[4:12])}
+        return [("cee_groups", shares | {"most_classes": value[12]} | flags)]
+    if kind == CEE_APPLICATION:
+        entries = [
+            {"priorities": _priorities(value[at + 5])}
+            | {"selector": _selector(CEE_SELECTORS, value[at + 2] & 3)}
+            | {"protocol": int.from_bytes(value[at : at + 2], "big")}
+            for at in range(0, len(value) - 5, 6)
+        ]
+        return [("cee_applications", {"entries": entries} | flags)]
+    return []
 
 
 def _priorities(bits: int) -> list[int]:

@@ -7,6 +7,8 @@ import numpy as np
 from traces.dissect.header_record import Kind
 
 DATA, ROCE, LLDP = int(Kind.DATA), int(Kind.ROCE), int(Kind.LLDP)
+FIRST_ROCE_ANSWER = int(Kind.ROCE_ACK)
+"""This kind and those behind it are RoCE's ACKs and NAKs."""
 CNMS, PAUSES, PROBES = range(3)
 """Sorts of control frames."""
 CONTROLS = 3

@@ -26,6 +26,7 @@ from traces.analysis.flow_records import (
     CONTROLS,
     DATA,
     FIRST_CONTROL,
+    FIRST_ROCE_ANSWER,
     LLDP,
     LLDPS,
     MATCHED,
@@ -220,15 +221,17 @@ def dissect_frame(  # type: ignore[no-untyped-def]
         # a flow may have many, by its path entropy
         own_port = frame_layout.SOURCE_PORT_BASE | (flow_number & frame_layout.SOURCE_PORT_MASK)
         header["source_port"] = own_port
+    # ACKs and NAKs of a queue pair are one flow, and are told apart by the point's counts
+    flow_kind = np.int64(ROCE) if kind >= FIRST_ROCE_ANSWER else kind
     rows = count[ROWS]
-    row = find_flow(slots, keys, flows, count, header, kind, where, flow_number)
+    row = find_flow(slots, keys, flows, count, header, flow_kind, where, flow_number)
     if row < 0:
         return np.int64(FULL)
     flow = flows[row]
     if count[ROWS] > rows or (row == OVERFLOW and count[OVERFLOWN] == 0):
         if row == OVERFLOW:
             count[OVERFLOWN] = 1
-        flow["point"], flow["kind"], flow["headers"] = where, kind, header["version"]
+        flow["point"], flow["kind"], flow["headers"] = where, flow_kind, header["version"]
         flow["vlan"], flow["priority"] = header["vlan"], header["priority"]
         flow["number"] = flow_number
         flow["first_ns"], flow["last_ns"] = time, time

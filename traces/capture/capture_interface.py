@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,12 @@ FINEST_DECIMAL, FINEST_BINARY = 18, 63
 NS = 10**9
 MAX_NS = 2**63 - 1
 MAX_OFFSET_S = MAX_NS // NS // 2
+
+ETHERNET, SLL, SLL2 = 1, 113, 276
+"""Link types: Ethernet, and the two headers of Linux cooked captures."""
+RAW_IP = (101, 12, 14, 228, 229)
+"""Link types of IP without a link header; 12 and 14 are what some systems write for 101, 228 and
+229 are IPv4 and IPv6 alone."""
 
 CLOCK_COLUMNS = 5
 """Columns of a clock's row: exponent of 2, factor, divisor, largest count, offset in ns."""
@@ -30,12 +36,60 @@ class Interface:
     """Digits of a second that a time stamp counts, as in the file: 6, 9, or BINARY | bits."""
     tsoffset_s: int = 0
     received: int | None = None
-    dropped: int | None = None
-    """Frames that the capture itself lost; None when the file does not say."""
+    dropped_by_interface: int | None = None
+    """Frames lost for want of room in the interface (isb_ifdrop); None when the file lacks it."""
+    dropped_by_system: int | None = None
+    """Frames lost by the operating system (isb_osdrop)."""
+    dropped_between_frames: int | None = None
+    """Sum of the losses that single frames state (epb_dropcount)."""
     fcs_octets: int = 0
-    """Octets of frame check sequence at the end of each frame, as far as the file says."""
+    """Octets of frame check sequence at the end of each frame, as far as the file says. They are
+    no octets of the frames of a batch."""
     speed_bps: int | None = None
-    """Rate of the link, when the file says."""
+    """Rate of the link, when the file says. Of two different ones, the larger."""
+    transmit_bps: int | None = None
+    receive_bps: int | None = None
+    """Rates of the two directions, where the file gives them."""
+    untimed: int = 0
+    """Frames whose time lies beyond the year 2262; they are read without a time."""
+    link_errors: dict[str, int] = field(default_factory=dict)
+    """Frames with an error of the link layer, by its name in LINK_ERRORS (epb_flags)."""
+
+    has_ethernet_headers: bool = False
+    """True if batches have Ethernet headers in place of its own."""
+
+    @property
+    def frame_linktype(self) -> int:
+        """Link type of the frames in batches."""
+        return ETHERNET if self.has_ethernet_headers else self.linktype
+
+    @property
+    def dropped(self) -> int | None:
+        """Frames that the capture itself lost; None when the file does not say.
+
+        Counters at the interface's end and losses between frames state the same losses: the larger
+        of the two is taken, for a file may have lost its last block, or not state all.
+        """
+        counters = [
+            one for one in (self.dropped_by_interface, self.dropped_by_system) if one is not None
+        ]
+        stated = [sum(counters)] if counters else []
+        if self.dropped_between_frames is not None:
+            stated.append(self.dropped_between_frames)
+        return max(stated, default=None)
+
+
+LINK_ERRORS = {
+    24: "crc",
+    25: "too_long",
+    26: "too_short",
+    27: "interframe_gap",
+    28: "unaligned",
+    29: "start_of_frame",
+    30: "preamble",
+    31: "symbol",
+}
+"""Bits of epb_flags that name an error of the link layer."""
 
 
 def clock(interface: Interface) -> np.ndarray:

@@ -12,10 +12,12 @@ import numpy as np
 
 from orchestrator.errors import BadInput
 from traces.capture import pcap_header, pcapng_sections, scanner
-from traces.capture.capture_interface import CLOCK_COLUMNS, Interface, clock, printable
+from traces.capture.capture_interface import CLOCK_COLUMNS, ETHERNET, Interface, clock, printable
 from traces.capture.damage import Damage, Damaged
-from traces.capture.decompression import Source, open_source
+from traces.capture.decompression import STANDARD_INPUT, Source, open_source
 from traces.capture.frame_batch import Batch
+from traces.capture.frame_flags import apply_flags
+from traces.capture.link_headers import is_readable, to_ethernet
 from traces.capture.pcap_records import PcapRecords
 
 BUFFER = 1 << 20
@@ -24,11 +26,13 @@ ROWS = 1 << 14
 """Frames of a batch at most."""
 
 
-SUFFIXES = {".pcap", ".cap", ".dmp", ".gz", ".zst"}
+SUFFIXES = {".pcap", ".pcapng", ".cap", ".dmp", ".gz", ".zst", ".bz2", ".lz4", ".xz"}
 
 
 def _stem(path: str) -> str:
     """A file's name without what says its format: `leaf.spine.pcap.gz` is `leaf.spine`."""
+    if path == STANDARD_INPUT:
+        return "standard input"
     name = Path(path)
     while name.suffix in SUFFIXES and name.stem:
         name = name.with_suffix("")
@@ -47,8 +51,10 @@ class CaptureStream:
         buffer: int = BUFFER,
         rows: int = ROWS,
         rooms: int = 1,
+        ethernet: bool = False,
     ):
-        """`rooms`: as many batches stay valid, the latest one among them."""
+        """`rooms`: as many batches stay valid, the latest one among them; `ethernet`: see
+        `open_capture`."""
         self.path = os.fspath(path)
         self.interfaces: list[Interface] = []
         self.damage: Damage | None = None
@@ -61,7 +67,7 @@ class CaptureStream:
         self._source: Source = open_source(path)
         self._buffers = deque(np.zeros(max(buffer, 64), np.uint8) for _ in range(rooms))
         self._columns = deque(
-            (np.zeros((5, rows), np.int64), np.zeros(rows, np.int8)) for _ in range(rooms)
+            (np.zeros((6, rows), np.int64), np.zeros(rows, np.int8)) for _ in range(rooms)
         )
         self._octets = self._buffers[0]
         self._handed_out = False
@@ -76,6 +82,8 @@ class CaptureStream:
         self._first = 0
         self._clocks = np.zeros((1, CLOCK_COLUMNS), np.int64)
         self._snaplens = np.zeros(1, np.int64)
+        self._tallies = np.zeros((1, scanner.TALLIES), np.int64)
+        self._ethernet = ethernet
         self._pcap: pcap_header.Pcap | None = None
         try:
             self._begin()
@@ -113,7 +121,7 @@ class CaptureStream:
             if pcap_header.is_pcap(begin):
                 self._pcap = pcap_header.parse(begin, printable(_stem(self.path)))
                 self.format = "pcap"
-                self.interfaces.append(self._pcap.interface)
+                self._add_interface(self._pcap.interface)
                 self._state[scanner.POSITION] = pcap_header.HEADER
             elif begin[:4] != pcapng_sections.SECTION_MAGIC:
                 what = (
@@ -150,8 +158,10 @@ class CaptureStream:
 
     @property
     def accepts_scanner(self) -> bool:
-        """True if `batches` accepts a `find` function of the caller."""
-        return self._pcap is not None and not self._pcap.swapped
+        """True if `batches` accepts a `find` function of the caller: records are the frames."""
+        if self._pcap is None or self._pcap.swapped:
+            return False
+        return not (self._pcap.interface.fcs_octets or self._pcap.interface.has_ethernet_headers)
 
     def batches(
         self, find: Callable[[PcapRecords], int] | None = None
@@ -192,13 +202,13 @@ class CaptureStream:
         return False
 
     def _records(self) -> PcapRecords:
-        times, offsets, kept, lengths, owners = self._rows
+        times, offsets, kept, lengths, owners, _ = self._rows
         columns = offsets, kept, lengths, times, owners
         unit = 0 if self._pcap is None else self._pcap.unit
         return PcapRecords(self._octets, self._end, self._state, unit, columns)
 
     def _scan(self) -> int:
-        times, offsets, kept, lengths, owners = self._rows
+        times, offsets, kept, lengths, owners, flags = self._rows
         if self._pcap is not None:
             header = self._pcap
             answer = scanner.scan_pcap(
@@ -228,7 +238,8 @@ class CaptureStream:
                 lengths,
                 times,
                 owners,
-                self._directions,
+                flags,
+                self._tallies,
             )
         return int(answer)
 
@@ -242,7 +253,6 @@ class CaptureStream:
             scanner.BAD_CAPLEN: f"a frame of {value} kept octets does not fit into its record",
             scanner.BAD_INTERFACE: f"interface {value} has not been described before it is used",
             scanner.BAD_OPTION: "an option runs over the end of its block",
-            scanner.BAD_TIME: "the time is beyond the year 2262",
         }.get(answer)
         if what is not None:
             raise Damaged(place, what)
@@ -288,26 +298,32 @@ class CaptureStream:
     def _interface(self, block: bytes, place: int) -> None:
         index = len(self.interfaces)
         found = pcapng_sections.interface(block, self._order, place, index)
-        self.interfaces.append(found)
+        self._add_interface(found)
         if index == len(self._clocks):
             self._clocks = np.concatenate([self._clocks, np.zeros_like(self._clocks)])
             self._snaplens = np.concatenate([self._snaplens, np.zeros_like(self._snaplens)])
+            self._tallies = np.concatenate([self._tallies, np.zeros_like(self._tallies)])
         self._clocks[index] = clock(found)
         self._snaplens[index] = found.snaplen
+
+    def _add_interface(self, interface: Interface) -> None:
+        wanted = self._ethernet and interface.linktype != ETHERNET
+        interface.has_ethernet_headers = wanted and is_readable(interface.linktype)
+        self.interfaces.append(interface)
 
     def _batch(self) -> Generator[Batch, None, None]:
         """The frames that the scan has found, if any."""
         count = int(self._state[scanner.COUNT])
         if count == 0:
             return
-        times, offsets, kept, lengths, owners = self._rows[:, :count]
+        times, offsets, kept, lengths, owners, flags = self._rows[:, :count]
         number, directions = self.frames, self._directions[:count]
         self.frames += count
         self._state[scanner.COUNT] = 0
         self._handed_out = True
         self._columns.rotate()
         self._rows, self._directions = self._columns[0]
-        yield Batch(
+        batch = Batch(
             octets=self._octets,
             offset=offsets,
             captured=kept,
@@ -319,12 +335,23 @@ class CaptureStream:
             origin=self._origin,
             described=len(self.interfaces),
         )
+        if not self.accepts_scanner:
+            apply_flags(batch, flags, self.interfaces, self._tallies)
+            if any(one.has_ethernet_headers for one in self.interfaces):
+                linktypes = np.array([one.linktype for one in self.interfaces])
+                to_ethernet(batch, linktypes)
+        yield batch
 
 
-def open_capture(path: str | os.PathLike[str], rooms: int = 1) -> CaptureStream:
+def open_capture(
+    path: str | os.PathLike[str], rooms: int = 1, ethernet: bool = False
+) -> CaptureStream:
     """Open a capture, which is to be closed or used as a context manager.
 
-    As many of its batches stay valid as it has `rooms`, the latest one among them. Raises BadInput
-    when the file cannot be opened or is neither pcap nor pcapng.
+    `path` may be a pipe, or "-" for standard input; gzip, bzip2, xz, LZ4 and zstd are undone. As
+    many of its batches stay valid as it has `rooms`, the latest one among them. With `ethernet`,
+    frames of Linux cooked captures and of raw IP get Ethernet headers in place of their own
+    (`link_headers.to_ethernet`). Raises BadInput when the file cannot be opened or is neither pcap
+    nor pcapng.
     """
-    return CaptureStream(path, rooms=rooms)
+    return CaptureStream(path, rooms=rooms, ethernet=ethernet)

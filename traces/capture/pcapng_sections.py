@@ -22,7 +22,10 @@ BYTE_ORDER = 0x1A2B3C4D
 SECTION_OCTETS = 28
 COMMENT = 1
 IF_NAME, IF_SPEED, IF_TSRESOL, IF_FCSLEN, IF_TSOFFSET = 2, 8, 9, 13, 14
-ISB_IFRECV, ISB_IFDROP = 4, 5
+IF_TXSPEED, IF_RXSPEED = 16, 17
+ISB_IFRECV, ISB_IFDROP, ISB_OSDROP = 4, 5, 7
+FCS_BITS = {16: 2, 32: 4, 64: 8}
+"""Lengths of an FCS that can only be meant in bits, as early drafts had it, in octets."""
 MOST_INTERFACES = 1 << 16
 """Interfaces of a file at most, so that a damaged one cannot fill the memory with them."""
 
@@ -91,6 +94,9 @@ def interface(block: bytes, order: str, at: int, index: int) -> Interface:
     offset_s = number(found, IF_TSOFFSET, order + "q", at) or 0
     if abs(offset_s) > MAX_OFFSET_S:
         raise Damaged(at, f"a time offset of {offset_s} s leads beyond the year 2262")
+    transmit = number(found, IF_TXSPEED, order + "Q", at) or None
+    receive = number(found, IF_RXSPEED, order + "Q", at) or None
+    fcs = number(found, IF_FCSLEN, "B", at) or 0
     name = shown(found.get(IF_NAME, b"").decode("utf-8", "replace").rstrip("\0"))
     return Interface(
         name=name or f"interface {index}",
@@ -98,8 +104,12 @@ def interface(block: bytes, order: str, at: int, index: int) -> Interface:
         snaplen=snaplen,
         tsresol=6 if resolution is None else resolution,
         tsoffset_s=offset_s,
-        fcs_octets=number(found, IF_FCSLEN, "B", at) or 0,
-        speed_bps=number(found, IF_SPEED, order + "Q", at) or None,
+        fcs_octets=FCS_BITS.get(fcs, fcs),
+        speed_bps=number(found, IF_SPEED, order + "Q", at)
+        or max(transmit or 0, receive or 0)
+        or None,
+        transmit_bps=transmit,
+        receive_bps=receive,
     )
 
 
@@ -110,5 +120,11 @@ def statistics(block: bytes, order: str, at: int, interfaces: list[Interface], f
         raise Damaged(at, f"interface {index} has not been described before it is used")
     found = options(block, 20, order, at)
     target = interfaces[first + index]
-    target.received = number(found, ISB_IFRECV, order + "Q", at)
-    target.dropped = number(found, ISB_IFDROP, order + "Q", at)
+    for name, code in (
+        ("received", ISB_IFRECV),
+        ("dropped_by_interface", ISB_IFDROP),
+        ("dropped_by_system", ISB_OSDROP),
+    ):
+        value = number(found, code, order + "Q", at)
+        if value is not None:
+            setattr(target, name, value)

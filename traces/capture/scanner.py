@@ -31,8 +31,6 @@ BAD_INTERFACE = 6
 """An interface that was not described. VALUE: its number."""
 BAD_OPTION = 7
 """An option runs over the end of its block."""
-BAD_TIME = 8
-"""A time that int64 nanoseconds cannot hold."""
 
 MAX_CAPLEN = 262_144
 """Octets of a frame at most, as in libpcap and Wireshark: more is damage."""
@@ -40,8 +38,14 @@ MOST_BLOCK = 1 << 24
 """Octets of a pcapng block at most, likewise."""
 PCAP_RECORD = 16
 SECTION, INTERFACE, OBSOLETE, SIMPLE, STATISTICS, ENHANCED = 0x0A0D0D0A, 1, 2, 3, 5, 6
-FLAGS = 2
-"""The option of packet blocks that holds the direction."""
+FLAGS, DROP_COUNT = 2, 4
+"""Options of enhanced packet blocks: epb_flags and epb_dropcount."""
+LOST, UNTIMED, SAYS_LOST = range(3)
+"""Columns of `tallies`: frames that the capture lost before its frames, frames whose time is
+beyond int64 nanoseconds, blocks that state the first."""
+TALLIES = 3
+MOST_LOST = 1 << 61
+"""Lost frames of an interface at most, so that sums fit an int64."""
 TOO_LATE = NO_TIME + 1
 
 
@@ -130,19 +134,31 @@ def scan_pcap(buffer, state, end, swapped, unit, rows, offsets, kept, lengths, t
 
 
 @inlined
-def flags_of(buffer, at, end, wanted, swapped):  # type: ignore[no-untyped-def]
-    """The flags word among the options from `at` to `end`; 0 without one, -1 for bad options."""
+def flags_of(buffer, at, end, swapped, enhanced, tallies, owner):  # type: ignore[no-untyped-def]
+    """The flags word among the options from `at` to `end`; 0 without one, -1 for bad options.
+
+    A drop count among them is added to row `owner` of `tallies`; only enhanced packet blocks have
+    one.
+    """
+    flags = 0
     while at + 4 <= end:
         code = half(buffer, at, swapped)
         if code == 0:
-            return 0
+            break
         size = half(buffer, at + 2, swapped)
         if at + 4 + size > end:
             return -1
-        if code == wanted and size == 4:
-            return word(buffer, at + 4, swapped)
+        if code == FLAGS and size == 4:
+            flags = word(buffer, at + 4, swapped)
+        elif enhanced and code == DROP_COUNT and size == 8:
+            low, high = word(buffer, at + 4, swapped), word(buffer, at + 8, swapped)
+            if swapped:
+                low, high = high, low
+            lost = min(((high & 0x7FFFFFFF) << 32) | low, MOST_LOST)
+            tallies[owner, LOST] = min(tallies[owner, LOST] + lost, MOST_LOST)
+            tallies[owner, SAYS_LOST] += 1
         at += 4 + ((size + 3) & ~3)
-    return 0
+    return flags
 
 
 @compiled
@@ -160,12 +176,15 @@ def scan_pcapng(  # type: ignore[no-untyped-def]
     lengths,
     times,
     owners,
-    directions,
+    flags_words,
+    tallies,
 ):
     """Packet blocks of a pcapng section whose first interface is `first` of `described` ones.
 
-    `clocks` int64[>= described, CLOCK_COLUMNS], `snaplens` int64[>= described]. Blocks that are
-    neither packets nor headers are skipped.
+    `clocks` int64[>= described, CLOCK_COLUMNS], `snaplens` int64[>= described], `tallies`
+    int64[>= described, TALLIES]; `flags_words` int64[rows] gets the word of epb_flags. A frame
+    whose time int64 nanoseconds cannot hold has NO_TIME. Blocks that are neither packets nor
+    headers are skipped.
     """
     at, count = state[POSITION], state[COUNT]
     rows = offsets.size
@@ -224,9 +243,10 @@ def scan_pcapng(  # type: ignore[no-untyped-def]
                 word(buffer, at + 12, swapped), word(buffer, at + 16, swapped), clocks, owner
             )
             if time == TOO_LATE:
-                answer = BAD_TIME
-                break
-            flags = flags_of(buffer, at + 28 + ((held + 3) & ~3), stop, FLAGS, swapped)
+                time = NO_TIME
+                tallies[owner, UNTIMED] += 1
+            options = at + 28 + ((held + 3) & ~3)
+            flags = flags_of(buffer, options, stop, swapped, kind == ENHANCED, tallies, owner)
             if flags < 0:
                 answer = BAD_OPTION
                 break
@@ -234,7 +254,7 @@ def scan_pcapng(  # type: ignore[no-untyped-def]
             times[row], owners[row] = time, owner
             offsets[row], kept[row] = at + 28, held
             lengths[row] = word(buffer, at + 24, swapped)
-            directions[row] = flags & 3
+            flags_words[row] = flags
             count += 1
         elif kind == SIMPLE:
             if count == rows:
@@ -254,7 +274,7 @@ def scan_pcapng(  # type: ignore[no-untyped-def]
                 break
             times[count], owners[count] = NO_TIME, first
             offsets[count], kept[count] = at + 12, held
-            lengths[count], directions[count] = length, 0
+            lengths[count], flags_words[count] = length, 0
             count += 1
         at += size
     state[POSITION], state[COUNT] = at, count

@@ -34,7 +34,11 @@ MOST_EXTENSIONS = 16
 ROCE_PORT = 4791
 CNP_OPCODE = 0x81
 PAUSE_OPCODE, PFC_OPCODE = frame_layout.PAUSE_OPCODE, 0x0101
-BTH, GRH = 12, 40
+BTH, GRH, AETH = 12, 40, 4
+OPERATION, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE = 0x1F, 0x11, 0x12
+"""The operation among the bits of RoCE's opcode, and those whose AETH holds a syndrome alone."""
+SYNDROME_TYPE, POSITIVE, NOT_READY, NEGATIVE = 0x60, 0x00, 0x20, 0x60
+"""Bits of a syndrome that tell ACK, RNR NAK and NAK apart (InfiniBand, volume 1, 9.7.5.1.2)."""
 CNM_PDU = 24
 PAUSE_FIELDS, PFC_FIELDS = 4, 20
 GRANT_FIELDS = frame_layout.GRANT_HEADER - frame_layout.PAUSE_OPCODE_AT
@@ -48,7 +52,9 @@ CREDIT_MESSAGE, REQUEST_MESSAGE = 1, 2
 """Message types in place of a version behind `CREDIT_PORT`."""
 PROBE_PDU = frame_layout.PROBE_HEADER - frame_layout.PROBE_KIND
 DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO, ACK = range(Kind.ACK + 1)
-SACK, TRIMMED, CREDIT, REQUEST, GRANT = range(Kind.SACK, len(Kind))
+SACK, TRIMMED, CREDIT, REQUEST, GRANT, ROCE_ACK, ROCE_NAK, ROCE_RNR_NAK = range(
+    Kind.SACK, len(Kind)
+)
 
 
 @inlined
@@ -62,6 +68,15 @@ def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
     row["qp"] = big32(octets, at + 4) & 0xFFFFFF
     row["psn"] = big32(octets, at + 8) & 0xFFFFFF
     row["kind"] = CNP if opcode == CNP_OPCODE else ROCE
+    operation = opcode & OPERATION
+    if operation in (ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE) and at + BTH + AETH <= end:
+        syndrome = np.int64(octets[at + BTH]) & SYNDROME_TYPE
+        if syndrome == POSITIVE:
+            row["kind"] = ROCE_ACK
+        elif syndrome == NOT_READY:
+            row["kind"] = ROCE_RNR_NAK
+        elif syndrome == NEGATIVE:
+            row["kind"] = ROCE_NAK
 
 
 @inlined
@@ -287,7 +302,7 @@ def dissect(
     """
     if rows is None or len(rows) < len(batch):
         rows = np.empty(len(batch), HEADERS)
-    ethernet = np.array([interface.linktype == ETHERNET for interface in interfaces])
+    ethernet = np.array([interface.frame_linktype == ETHERNET for interface in interfaces])
     words = words_of(rows)
     headers(
         batch.octets,

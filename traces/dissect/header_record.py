@@ -20,7 +20,7 @@ class Kind(enum.IntEnum):
     PFC = 3
     OTHER = 4
     ROCE = 5
-    """RoCEv1 or v2 with its base transport header, but no CNP."""
+    """RoCEv1 or v2 with its base transport header, but no CNP and no answer."""
     CNP = 6
     LLDP = 7
     PROBE = 8
@@ -36,6 +36,11 @@ class Kind(enum.IntEnum):
     REQUEST = 14
     GRANT = 15
     """Credits of a link, in MAC control."""
+    ROCE_ACK = 16
+    """RoCE's answer of a positive syndrome (ACK); ROCE_NAK: of a negative one; ROCE_RNR_NAK: of one
+    that the receiver is not ready. An answer whose syndrome was not captured is ROCE."""
+    ROCE_NAK = 17
+    ROCE_RNR_NAK = 18
 
 
 KINDS = tuple(kind.name.lower() for kind in Kind)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.plan.pfc_headroom import of_cable
+from orchestrator.plan.pfc_headroom import cells_for, of_cable
 from orchestrator.registry import Registry
 from tests.orchestrator.plan.test_pfc_headroom import given_headroom, squeezed
 
@@ -25,13 +25,33 @@ def test_the_sum_and_its_parts(tailback):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--rate", "3"), ("--rate", "0Gb/s"), ("--cable", "-1"), ("--frame", "1Gb/s")],
+    [
+        ("--rate", "3"),
+        ("--rate", "0Gb/s"),
+        ("--rate", "1600Gb/s"),
+        ("--cable", "-1"),
+        ("--cable", "40000001"),
+        ("--cell", "-1"),
+        ("--frame", "1Gb/s"),
+    ],
 )
 def test_what_cannot_be_is_refused(tailback, option, value):
     done = tailback("headroom", option, value)
     assert done.exit_code == 2
     assert option in done.stderr
     assert value in done.stderr
+
+
+def test_cells_and_long_cables(tailback):
+    words = ("headroom", "--rate", "400Gb/s", "--cable", "300000", "--cell", "256")
+    found = json.loads(tailback(*words, "--json").stdout)
+    assert found["response"] == 905 * 512
+    assert found["cells"] == cells_for(found["octets"], 1522, 256)
+    assert found["memory_octets"] == 256 * found["cells"]
+    assert found["cable"] == 2 * 300_000 * 5_000 * 4 // 10
+    assert f"{found['cells']} cells" in tailback(*words).stdout
+    without = tailback("headroom", "--rate", "1600Gb/s", "--response", "1000000", "--json")
+    assert json.loads(without.stdout)["response"] == 1_000_000
 
 
 def as_a_command(*words: str) -> subprocess.CompletedProcess[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from importlib.metadata import entry_points
 from itertools import pairwise
 
@@ -18,7 +19,12 @@ from orchestrator.engine.records import record
 from orchestrator.plan import Plan
 from orchestrator.plan.algorithm_params import Params, Size
 from orchestrator.plan.pause_dependencies import network
-from orchestrator.plan.pfc_headroom import PAUSE_OCTETS, buffer_headrooms, of_cable
+from orchestrator.plan.pfc_headroom import (
+    PAUSE_OCTETS,
+    buffer_headrooms,
+    cells_for,
+    of_cable,
+)
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, run_until
@@ -33,7 +39,52 @@ def test_the_sum_for_ten_gigabit() -> None:
     assert parts.bits == 672 + 2 * 8192 + 2 * 50 * 100 + 30_720 + 2 * (1522 + 20) * 8
     assert parts.octets == -(-parts.bits // 8)
     assert of_cable(10**11, 100, 1522).cable == 10 * parts.cable
+    assert of_cable(10**11, 100, 1522).response == 394 * 512
     assert of_cable(10**10, 100, 1522, peer_frame=9216).bits - parts.bits == (9216 - 1522) * 8
+
+
+@pytest.mark.parametrize(
+    ("gigabits", "quanta"),
+    [
+        ("1/10", 1),
+        (1, 2),
+        (5, 60),
+        (10, 60),
+        (25, 80),
+        (40, 118),
+        (50, 147),
+        (100, 394),
+        (200, 453),
+        (400, 905),
+        (800, 905),
+    ],
+)
+def test_the_response_is_that_of_the_rate(gigabits: int | str, quanta: int) -> None:
+    """IEEE 802.3, 31B.3.7."""
+    rate = int(Fraction(gigabits) * 10**9)
+    parts = of_cable(rate, 300, 9216)
+    assert parts.response == quanta * 512
+    assert of_cable(rate, 300, 9216, response_bits=0).bits == parts.bits - quanta * 512
+    if gigabits == 400:  # than with the response of 10 Gb/s
+        assert parts.octets - of_cable(rate, 300, 9216, response_bits=60 * 512).octets == 54_080
+
+
+def test_no_response_is_made_up_above_the_table() -> None:
+    with pytest.raises(ValueError, match="above 800 Gb/s"):
+        of_cable(1_600 * 10**9, 1, 1522)
+
+
+@pytest.mark.parametrize("cell", [1, 48, 64, 80, 144, 208, 256, 9_000])
+@pytest.mark.parametrize("longest", [64, 300, 1522, 9216])
+def test_cells_are_those_of_the_worst_frames(cell: int, longest: int) -> None:
+    """No sequence of frames of one length takes more; one of the worst length takes as many."""
+    octets = 200_000
+    needs = [-(-octets * -(-length // cell) // (length + 20)) for length in range(64, longest + 1)]
+    assert cells_for(octets, longest, cell) == max(needs)
+
+
+def test_a_shortest_frame_takes_a_whole_cell() -> None:
+    assert cells_for(84 * 1_000, 9216, 256) == 1_000
 
 
 def test_pause_frames_are_as_long_as_the_nodes_make_them() -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import dpkt
 import numpy as np
 import pytest
+from scapy.contrib.roce import BTH
 from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
 import traces.protocols as protocols
 from orchestrator.engine.frames import encode
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import CNM, DATA
+from tests.traces.capture import captures
 from tests.traces.dissect.samples import FRAMES, TAG, capture, cuts, mutated
+from traces.analysis import analyze
 from traces.capture import open_capture
 from traces.dissect import ABSENT, HEADERS, KINDS, Kind, dissect, messages, pauses
 from traces.scapy_layers import CNTag
@@ -130,3 +137,29 @@ def test_other_link_types_are_not_guessed_at(tmp_path) -> None:  # type: ignore[
         headers = dissect(batch, stream.interfaces)
     assert (headers["kind"] == Kind.OTHER).all()
     assert (headers["ethertype"] == ABSENT).all()
+
+
+SYNDROMES = {0x00: "roce_ack", 0x1F: "roce_ack", 0x20: "roce_rnr_nak", 0x2E: "roce_rnr_nak"}
+SYNDROMES |= {0x60: "roce_nak", 0x61: "roce_nak", 0x64: "roce_nak", 0x40: "roce"}
+
+
+@pytest.mark.parametrize("opcode", [0x11, 0x12, 0x31, 0x0D])
+@pytest.mark.parametrize("version", [4, 6])
+def test_acks_and_naks_of_roce_are_counted_apart(tmp_path: Path, opcode: int, version: int) -> None:
+    """By the syndrome of the AETH, which answers alone have and which has to be captured."""
+    head = Ether() / {4: IP(), 6: IPv6()}[version] / UDP(sport=50_000, dport=4791)
+    octets = [
+        bytes(head / BTH(opcode=opcode, dqpn=5, psn=7) / (bytes([syndrome]) + bytes(3)))
+        for syndrome in SYNDROMES
+    ]
+    cut = octets[0][: 14 + {4: 20, 6: 40}[version] + 8 + 12 + 3]
+    records = [(1, n, one, len(one)) for n, one in enumerate([*octets, cut])]
+    path = tmp_path / "a.pcap"
+    path.write_bytes(captures.pcap(records))
+    (one,) = analyze(path).interfaces
+    answers = opcode & 0x1F in (0x11, 0x12)
+    expected = Counter([*SYNDROMES.values(), "roce"]) if answers else {"roce": len(records)}
+    assert {kind: count for kind, count in one.frames.items() if count} == expected
+    assert [(flow.kind, flow.frames, flow.qp) for flow in one.conversations] == [
+        ("roce", len(records), 5)
+    ]
