@@ -10,6 +10,7 @@ import numpy as np
 from traces.analysis.analysis_result import Analysis, CaptureSeen, InterfaceSeen, NeighbourSeen
 from traces.analysis.collector import CapturePass
 from traces.analysis.control_summary import congestion_points, pauses_seen, probes_seen, stamps_seen
+from traces.analysis.fairness import fairness
 from traces.analysis.flow_labels import flow_seen, mac_text, point_names
 from traces.analysis.flow_records import OVERFLOW, POINT
 from traces.analysis.hops_and_cascades import causes, latencies
@@ -19,12 +20,6 @@ from traces.dissect import KINDS, Kind
 NS = 10**9
 ALWAYS = (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.OTHER)
 """Kinds whose count is reported even when it is 0."""
-
-
-def jain(amounts: list[int]) -> float | None:
-    """Jain's index of fairness; None for fewer than two, of which it says nothing."""
-    squares = sum(amount * amount for amount in amounts)
-    return sum(amounts) ** 2 / (len(amounts) * squares) if squares and len(amounts) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -82,6 +77,7 @@ def interface_seen(
         for level, count in one.feedback.items():
             feedback[level] = feedback.get(level, 0) + count
     octets = int(state["octets"])
+    fair = fairness(seen)
     return InterfaceSeen(
         name=name,
         file=collected.streams[file].path,
@@ -102,7 +98,8 @@ def interface_seen(
         flows=own,
         conversations=others,
         ce=int(state["ce"]),
-        jain=jain([one.octets for one in own or others if one.source or one.from_address]),
+        jain=fair.jain,
+        fairness=fair,
         congestion_points=stops,
         links=links,
         probes=probes_seen(collected, here.probes),
@@ -114,8 +111,10 @@ def interface_seen(
     )
 
 
-def summarise(collected: CapturePass) -> tuple[Analysis, np.ndarray]:
-    """The analysis, and the pause spells (SPELL[n])."""
+def summarise(collected: CapturePass, backward: list[int]) -> tuple[Analysis, np.ndarray]:
+    """The analysis, and the pause spells (SPELL[n]).
+
+    `backward` frames of each file were earlier than one before them, as the file has them."""
     names = point_names(collected)
     points = collected.flows.points
     ends = {
@@ -135,8 +134,10 @@ def summarise(collected: CapturePass) -> tuple[Analysis, np.ndarray]:
             format=stream.format,
             frames=stream.frames,
             damage=None if stream.damage is None else str(stream.damage),
+            backward=backward[index],
+            unsorted=collected.backward(index),
         )
-        for stream in collected.streams
+        for index, stream in enumerate(collected.streams)
     ]
     analysis = Analysis(
         file=captures[0].file,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Container, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from traces.analysis.stamp_statistics import StampStatistics
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
 from traces.capture.pcap_records import PcapRecords
 from traces.capture.read_ahead import BUFFERS, batches_of, uses_single_core
+from traces.capture.time_order import BACKWARD, new_order, note_order, sorted_batches
 from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, messages, pauses, probes
 
 MS = 10**6
@@ -42,8 +43,16 @@ class Settings:
 class CapturePass:
     """Tables of a pass after the last frame. Points are numbered file by file."""
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], settings: Settings) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        settings: Settings,
+        unordered: Container[int] = (),
+    ) -> None:
+        """`unordered`: files whose frames are sorted by time, within a window."""
         self.settings = settings
+        self.unordered = unordered
+        self._orders = [new_order() for _ in paths]
         self.flows = FlowTable()
         self.matcher = Matcher()
         self.messages = CongestionMessages()
@@ -74,12 +83,32 @@ class CapturePass:
         with contextlib.ExitStack() as open_feeds:
             feeds = {
                 index: open_feeds.enter_context(
-                    contextlib.closing(self._batches(stream) if alone else stream.batches())
+                    contextlib.closing(self._feed(index, stream, alone))
                 )
                 for index, stream in enumerate(self.streams)
             }
             self._process_batches(feeds)
         self._flush_control_frames()
+
+    def _feed(self, index: int, stream: CaptureStream, alone: bool) -> Generator[Batch, None, None]:
+        """Batches of a file, sorted where it is known not to be in order of time."""
+        if index in self.unordered:
+            return self._ordered(index, stream)
+        return self._batches(stream) if alone else self._noted(index, stream.batches())
+
+    def _noted(self, index: int, batches: Iterator[Batch]) -> Generator[Batch, None, None]:
+        """Batches as they are, with the order of their times noted."""
+        for batch in batches:
+            note_order(batch.time_ns, self._orders[index])
+            yield batch
+
+    def _ordered(self, index: int, stream: CaptureStream) -> Generator[Batch, None, None]:
+        """Sorted batches of a file; what the window left unsorted is noted."""
+        return self._noted(index, sorted_batches(stream.batches()))
+
+    def backward(self, index: int) -> int:
+        """Frames of a file that are earlier than one before them, after sorting if it was."""
+        return int(self._orders[index][BACKWARD]) + (self.flows.backward if self._counted else 0)
 
     def _batches(self, stream: CaptureStream) -> Generator[Batch, None, None]:
         """Batches of the only file. On one core the frames of pcap are accounted for where their
@@ -87,7 +116,7 @@ class CapturePass:
         if uses_single_core(stream, self.settings.cores) and stream.accepts_scanner:
             self._counted = True
             return stream.batches(self._find)
-        return batches_of(stream, self.settings.cores)
+        return self._noted(0, batches_of(stream, self.settings.cores))
 
     def _find(self, records: PcapRecords) -> int:
         self._number(0, 1)

@@ -40,6 +40,9 @@ def latencies(collected: CapturePass, names: list[str]) -> list[HopSeen]:
                 frames=int(hop["frames"]),
                 latency_s=figures,
                 other_paths=int(hop["other_paths"]),
+                from_address=one.from_address,
+                to_address=one.to_address,
+                qp=one.qp,
             )
         )
     return found

@@ -10,6 +10,7 @@ import numpy as np
 
 from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.flow_records import WORDS
+from traces.dissect.header_parser import MAC
 
 SETS, ASSOCIATIVITY = 1 << 16, 4
 """Frames that wait: SETS x WAYS, of 32 octets each."""
@@ -142,12 +143,24 @@ class Matcher:
 
 
 def identities(keys: np.ndarray) -> np.ndarray:
-    """A number per flow that does not depend on the point, int64[n]; `keys` int64[n, WORDS]."""
+    """A number per flow that does not depend on the point, int64[n]; `keys` int64[n, WORDS].
+
+    Neither does it on tunnels and VLAN tags, which hops add, change and remove.
+    """
     total = np.zeros(len(keys), np.uint64)
+    has_ip = (keys[:, 6] >> 40) & 0x3FF != 0
     for word in range(WORDS):
-        column = keys[:, word].astype(np.uint64)
-        if word == WORDS - 1:
-            column &= np.uint64(0xFFFFFFFF)  # above it is the point
-        total = (total ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        column = keys[:, word].copy()
+        if word == 0:
+            column &= MAC
+        elif word == 1:
+            column[has_ip] = 0  # the network of a tunnel
+        elif word == 2:
+            column[~has_ip] = 0
+        elif word == WORDS - 2:
+            column &= ~0x1FFF  # the VLAN
+        elif word == WORDS - 1:
+            column &= 0xFFFFFFFF  # above it is the point
+        total = (total ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         total ^= total >> np.uint64(29)
     return total.astype(np.int64)

@@ -31,7 +31,7 @@ def collected(*passed: int, kept: int = 8) -> Any:
     flows["point"] = [0, 0, 1]
     flows["number"] = [0, 6, 6]
     keys = np.zeros((3, WORDS), np.int64)
-    keys[:, 0] = 0x0254_4200_0007
+    flows["source"] = 0x0254_4200_0007
     return SimpleNamespace(matcher=matcher, flows=SimpleNamespace(flows=flows, keys=keys))
 
 
