@@ -208,6 +208,31 @@ class HopSeen:
     from_address: str | None = None
     to_address: str | None = None
     qp: int | None = None
+    clocks: str = "one"
+    """"one": both points have the same; else what is known of two clocks: "agree", "corrected", or
+    "unverified", where frames in one direction cannot tell."""
+
+
+@dataclass(frozen=True)
+class ClockSeen:
+    """The clocks of two captures, by the frames that both hold."""
+
+    first: str
+    second: str
+    frames: int
+    verdict: str
+    """"agree": no frame contradicts it; "differ": by the offset; "unverified": frames of one
+    direction alone, which do not contradict it; "contradict": these do, by their TTL; "absurd":
+    these would have been under way for a second or more. Of the last two, no latency is given."""
+    offset_s: float | None
+    """By how much the second is ahead of the first; None where frames did not go both ways."""
+    uncertainty_s: float | None
+    """Of the offset: half of the least round trip between the two points."""
+    drift_ppm: float | None
+    corrected: bool
+    """True if times were corrected by it, since they contradict each other without."""
+    least_s: float | None
+    """Without an offset: the clocks differ at least by this."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +272,7 @@ class Analysis:
     interfaces: list[InterfaceSeen]
     captures: list[CaptureSeen] = field(default_factory=list)
     latency: list[HopSeen] = field(default_factory=list)
+    clocks: list[ClockSeen] = field(default_factory=list)
     cascades: list[Cause] = field(default_factory=list)
     cascades_note: str | None = None
     """Reason why cascades are unknown, where they are."""

@@ -258,7 +258,39 @@ def _tlv_text(says: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
+def clock_lines(analysis: Analysis) -> list[str]:
+    """Sentences about the clocks of captures that hold the same frames."""
+    lines = []
+    for one in analysis.clocks:
+        text = f"clocks of {one.first} and {one.second}: "
+        if one.verdict in ("agree", "differ"):
+            ahead = quantity(one.offset_s, "s")
+            within = quantity(one.uncertainty_s, "s")
+            text += f"the second is ahead by {ahead} (within {within})"
+            if one.drift_ppm:
+                text += f" and gains {one.drift_ppm:.3g} ppm"
+            if one.verdict == "agree":
+                text += ", which no frame contradicts being 0: not corrected"
+            else:
+                text += "; " + ("times are corrected" if one.corrected else "not corrected")
+        elif one.verdict == "unverified":
+            text += (
+                "frames went one way only, so that they cannot be compared: latency and its "
+                "direction hold if the clocks are synchronised"
+            )
+        else:
+            cause = "by the TTL of frames" if one.verdict == "contradict" else "or frames took"
+            text += (
+                f"they differ, {cause}, at least {quantity(one.least_s, 's')}; frames went one way "
+                "only, so that latency is not known"
+            )
+        lines.append(text)
+    return lines
+
+
 def _latency(analysis: Analysis, console: Console) -> None:
+    for line in clock_lines(analysis):
+        console.print(Text(line))
     if not analysis.latency:
         return
     rows = [

@@ -10,6 +10,7 @@ import numpy as np
 
 from traces.analysis.analysis_result import Analysis
 from traces.analysis.analysis_summary import summarise
+from traces.analysis.clock_offsets import corrections
 from traces.analysis.collector import CapturePass, Settings
 
 
@@ -24,14 +25,21 @@ class Findings:
 
 def read_captures(*paths: str | os.PathLike[str], settings: Settings | None = None) -> Findings:
     """Read captures together: once, and again with files sorted whose frames are not in order of
-    time. Raises BadInput when one cannot be opened or is none."""
+    time, and again with clocks corrected that certainly differ.
+
+    Raises BadInput when one cannot be opened or is none.
+    """
     chosen = settings or Settings()
     collected = CapturePass(paths, chosen)
     backward = [collected.backward(index) for index in range(len(paths))]
     unordered = {index for index, count in enumerate(backward) if count and is_file(paths[index])}
     if unordered:
         collected = CapturePass(paths, chosen, unordered)
-    analysis, spells = summarise(collected, backward)
+    clocks = collected.clocks.pairs()
+    wrong = corrections(clocks)
+    if wrong and all(is_file(path) for path in paths):
+        collected = CapturePass(paths, chosen, unordered, wrong)
+    analysis, spells = summarise(collected, backward, clocks)
     return Findings(analysis, collected, spells)
 
 

@@ -10,6 +10,9 @@ import numpy as np
 
 from traces.analysis.analysis_result import FlowSeen
 from traces.analysis.collector import CapturePass
+from traces.analysis.rotated_files import rotation_base
+from traces.capture.capture_interface import printable
+from traces.capture.capture_stream import CaptureStream, capture_name
 from traces.dissect import ABSENT, KINDS, TUNNELS, Kind
 
 NS = 10**9
@@ -36,10 +39,15 @@ def tunnel_text(bits: int) -> str | None:
 
 def point_names(collected: CapturePass) -> list[str]:
     """Name of each point: its interface, with the file where that is not unique."""
-    found = {}
+    found: dict[int, tuple[CaptureStream, int]] = {}
     for (index, interface), point in collected.points.items():
-        found[point] = (collected.streams[index], interface)
+        found.setdefault(point, (collected.streams[index], interface))
     names = [found[point][0].interfaces[found[point][1]].name for point in range(len(found))]
+    for group in collected.groups:
+        point = collected.points.get((group[0], 0), -1)
+        if len(group) > 1 and point >= 0 and found[point][0].format == "pcap":
+            base = rotation_base(found[point][0].path)
+            names[point] = printable(capture_name(base)) if base else names[point]
     counts = Counter(names)
     return [
         name if counts[name] == 1 else f"{Path(found[point][0].path).name}:{name}"
