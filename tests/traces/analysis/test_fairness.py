@@ -99,3 +99,11 @@ def test_what_was_counted_is_said(tmp_path) -> None:  # type: ignore[no-untyped-
     text = " ".join(run(path).stdout.split())
     assert "fairness (Jain): 1.0000 of 2 data flows (UDP) in the busier direction" in text
     assert "2 others are not compared" in text
+
+
+def test_answers_beside_data_of_the_same_direction(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """Station 1 sends on two queue pairs and acknowledges what it gets on another."""
+    frames = [roce(n, qp=0x11 + n % 2) for n in range(20)]
+    frames += [roce(n, opcode=17, qp=0x55) for n in range(10)]
+    found = fairness(tmp_path, frames)
+    assert (found.flows, found.jain, found.left_out) == (2, pytest.approx(1.0), 1)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 
 from tests.traces.analysis.test_flow_identity import roce
 from tests.traces.capture.captures import enhanced, interface, pcap, section, simple
@@ -132,3 +134,14 @@ def test_the_order_is_said(tmp_path) -> None:  # type: ignore[no-untyped-def]
     text = " ".join(run(path).stdout.split())
     assert "1 of 20 frames are earlier than one before them; sorted by time" in text
     assert "earlier" not in run(write(path, flow())).stdout
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_flows_that_are_in_order_each_and_not_together(tmp_path, cores) -> None:  # type: ignore[no-untyped-def]
+    """Frames of two flows that the compiled loops count, of which the second comes late."""
+    frames = [
+        (100 * n - 250 * (n % 2), bytes(Ether() / IP() / UDP(sport=n % 2, dport=9) / bytes(60)))
+        for n in range(4, 400)
+    ]
+    seen = analyze(write(tmp_path / "a.pcap", frames), settings=Settings(cores=cores))
+    assert (seen.captures[0].backward, seen.captures[0].unsorted) == (198, 0)
