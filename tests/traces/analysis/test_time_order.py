@@ -139,9 +139,7 @@ def test_the_order_is_said(tmp_path) -> None:  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("cores", [1, 2])
 def test_flows_that_are_in_order_each_and_not_together(tmp_path, cores) -> None:  # type: ignore[no-untyped-def]
     """Frames of two flows that the compiled loops count, of which the second comes late."""
-    frames = [
-        (100 * n - 250 * (n % 2), bytes(Ether() / IP() / UDP(sport=n % 2, dport=9) / bytes(60)))
-        for n in range(4, 400)
-    ]
+    two = [bytes(Ether() / IP() / UDP(sport=n, dport=9) / bytes(160)) for n in (0, 1)]
+    frames = [(100 * n - 250 * (n % 2), two[n % 2]) for n in range(4, 12_004)]  # 2 MiB and more
     seen = analyze(write(tmp_path / "a.pcap", frames), settings=Settings(cores=cores))
-    assert (seen.captures[0].backward, seen.captures[0].unsorted) == (198, 0)
+    assert (seen.captures[0].backward, seen.captures[0].unsorted) == (6000, 0)
