@@ -10,7 +10,11 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class FlowSeen:
-    """One flow at one interface. Losses are gaps between its first and last number seen here."""
+    """One flow at one interface. Losses are gaps between its first and last number seen here.
+
+    A flow is identified by what hops keep: over IP by addresses, protocol and ports, RoCE by
+    addresses, queue pair and partition. MAC addresses, VLAN and priority are the first frame's.
+    """
 
     source: str
     flow: int | None
@@ -40,6 +44,12 @@ class FlowSeen:
     ect1: int = 0
     ce: int = 0
     """Frames with the ECN code points ECT(0), ECT(1), CE."""
+    tunnel: str | None = None
+    """Tunnels around it, as vxlan or erspan+vxlan; its addresses are those inside."""
+    network: int | None = None
+    """Of the tunnel: VNI, VSID, or key of GRE."""
+    data_frames: int = 0
+    """RoCE: frames with a request or the answer to a read, not just an acknowledgement."""
     row: int = 0
     """In the table of rates over time."""
 
@@ -140,6 +150,19 @@ class NeighbourSeen:
 
 
 @dataclass(frozen=True)
+class Fairness:
+    """What Jain's index at an interface compares: data flows in its busier direction."""
+
+    jain: float | None = None
+    """None for fewer than two flows, of which it says nothing."""
+    flows: int = 0
+    kinds: list[str] = field(default_factory=list)
+    """Their protocols."""
+    left_out: int = 0
+    """Flows of acknowledgements, CNPs and control protocols, and of the other direction."""
+
+
+@dataclass(frozen=True)
 class InterfaceSeen:
     """One interface of a file. `frames` counts by kind, `feedback` CNMs by their value."""
 
@@ -164,8 +187,8 @@ class InterfaceSeen:
     throughput_bps: float | None = None
     ce: int = 0
     jain: float | None = None
-    """Fairness of the octets of the flows, or of the conversations between addresses where there
-    are no flows; None where there are fewer than two, of which it says nothing."""
+    """That of `fairness`."""
+    fairness: Fairness = Fairness()
     congestion_points: list[CongestionPointSeen] = field(default_factory=list)
     links: list[PauseSeen] = field(default_factory=list)
     probes: list[ProbesSeen] = field(default_factory=list)
@@ -200,6 +223,34 @@ class HopSeen:
     """min, mean, p50, p99, max; percentiles are at most 1/32 too high, never too low."""
     other_paths: int
     """Frames that came from another point than `before`; they are not in the figures."""
+    from_address: str | None = None
+    to_address: str | None = None
+    qp: int | None = None
+    clocks: str = "one"
+    """"one": both points have the same; else what is known of two clocks: "agree", "corrected", or
+    "unverified", where frames in one direction cannot tell."""
+
+
+@dataclass(frozen=True)
+class ClockSeen:
+    """The clocks of two captures, by the frames that both hold."""
+
+    first: str
+    second: str
+    frames: int
+    verdict: str
+    """"agree": no frame contradicts it; "differ": by the offset; "unverified": frames of one
+    direction alone, which do not contradict it; "contradict": these do, by their TTL; "absurd":
+    these would have been under way for a second or more. Of the last two, no latency is given."""
+    offset_s: float | None
+    """By how much the second is ahead of the first; None where frames did not go both ways."""
+    uncertainty_s: float | None
+    """Of the offset: half of the least round trip between the two points."""
+    drift_ppm: float | None
+    corrected: bool
+    """True if times were corrected by it, since they contradict each other without."""
+    least_s: float | None
+    """Without an offset: the clocks differ at least by this."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +276,10 @@ class CaptureSeen:
     frames: int
     damage: str | None
     """Position and cause of damage that ended reading."""
+    backward: int = 0
+    """Frames that are earlier than one before them in the file, which was sorted if it is one."""
+    unsorted: int = 0
+    """Frames that are still so: a pipe is read once, and a file sorted within a window."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +290,7 @@ class Analysis:
     interfaces: list[InterfaceSeen]
     captures: list[CaptureSeen] = field(default_factory=list)
     latency: list[HopSeen] = field(default_factory=list)
+    clocks: list[ClockSeen] = field(default_factory=list)
     cascades: list[Cause] = field(default_factory=list)
     cascades_note: str | None = None
     """Reason why cascades are unknown, where they are."""

@@ -7,9 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from traces.analysis.analysis_result import Analysis, CaptureSeen, InterfaceSeen, NeighbourSeen
+from traces.analysis.analysis_result import (
+    Analysis,
+    CaptureSeen,
+    ClockSeen,
+    InterfaceSeen,
+    NeighbourSeen,
+)
+from traces.analysis.clock_offsets import ClockPair
 from traces.analysis.collector import CapturePass
 from traces.analysis.control_summary import congestion_points, pauses_seen, probes_seen, stamps_seen
+from traces.analysis.fairness import fairness
 from traces.analysis.flow_labels import flow_seen, mac_text, point_names
 from traces.analysis.flow_records import OVERFLOW, POINT
 from traces.analysis.hops_and_cascades import causes, latencies
@@ -19,12 +27,6 @@ from traces.dissect import KINDS, Kind
 NS = 10**9
 ALWAYS = (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.OTHER)
 """Kinds whose count is reported even when it is 0."""
-
-
-def jain(amounts: list[int]) -> float | None:
-    """Jain's index of fairness; None for fewer than two, of which it says nothing."""
-    squares = sum(amount * amount for amount in amounts)
-    return sum(amounts) ** 2 / (len(amounts) * squares) if squares and len(amounts) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,12 @@ def interface_seen(
     block = collected.streams[file].interfaces[interface]
     points = collected.flows.points
     state = points[point] if point < len(points) else np.zeros(1, POINT)[0]
+    lost = [
+        drops
+        for (part, number), shared in collected.points.items()
+        if shared == point
+        and (drops := collected.streams[part].interfaces[number].dropped) is not None
+    ]
     seconds = (int(state["last_ns"]) - int(state["first_ns"])) / NS
     seen = [flow_seen(collected, row) for row in here.flows]
     own = sorted(
@@ -82,6 +90,7 @@ def interface_seen(
         for level, count in one.feedback.items():
             feedback[level] = feedback.get(level, 0) + count
     octets = int(state["octets"])
+    fair = fairness(seen)
     return InterfaceSeen(
         name=name,
         file=collected.streams[file].path,
@@ -95,14 +104,15 @@ def interface_seen(
         octets=octets,
         rate_bps=collected.rate(file, interface),
         throughput_bps=octets * 8 / seconds if seconds else None,
-        capture_drops=block.dropped,
+        capture_drops=sum(lost) if lost else None,
         feedback=dict(sorted(feedback.items())),
         pauses=sum(one.frames - one.resumes for one in plain),
         resumes=sum(one.resumes for one in plain),
         flows=own,
         conversations=others,
         ce=int(state["ce"]),
-        jain=jain([one.octets for one in own or others if one.source or one.from_address]),
+        jain=fair.jain,
+        fairness=fair,
         congestion_points=stops,
         links=links,
         probes=probes_seen(collected, here.probes),
@@ -128,8 +138,30 @@ def interface_seen(
     )
 
 
-def summarise(collected: CapturePass) -> tuple[Analysis, np.ndarray]:
-    """The analysis, and the pause spells (SPELL[n])."""
+def clocks_seen(collected: CapturePass, clocks: list[ClockPair]) -> list[ClockSeen]:
+    """The clocks of every two captures with the same frames."""
+    return [
+        ClockSeen(
+            first=collected.streams[one.first].path,
+            second=collected.streams[one.second].path,
+            frames=one.frames,
+            verdict=one.verdict,
+            offset_s=None if one.offset_ns is None else one.offset_ns / NS,
+            uncertainty_s=None if one.uncertainty_ns is None else one.uncertainty_ns / NS,
+            drift_ppm=None if one.offset_ns is None else one.drift * 1e6,
+            corrected=bool({one.first, one.second} & set(collected.corrections)),
+            least_s=None if one.least_ns is None else one.least_ns / NS,
+        )
+        for one in clocks
+    ]
+
+
+def summarise(
+    collected: CapturePass, backward: list[int], clocks: list[ClockPair]
+) -> tuple[Analysis, np.ndarray]:
+    """The analysis, and the pause spells (SPELL[n]).
+
+    `backward` frames of each file were earlier than one before them, as the file has them."""
     names = point_names(collected)
     points = collected.flows.points
     ends = {
@@ -138,9 +170,12 @@ def summarise(collected: CapturePass) -> tuple[Analysis, np.ndarray]:
     }
     spells = collected.pausing.finish(ends)
     here = rows_by_point(collected)
+    firsts: dict[int, tuple[int, int]] = {}
+    for where, point in collected.points.items():
+        firsts.setdefault(point, where)
     interfaces = [
         interface_seen(collected, point, where, names[point], here[point])
-        for where, point in collected.points.items()
+        for point, where in sorted(firsts.items())
     ]
     steps, note = causes(collected, spells, names)
     captures = [
@@ -149,14 +184,17 @@ def summarise(collected: CapturePass) -> tuple[Analysis, np.ndarray]:
             format=stream.format,
             frames=stream.frames,
             damage=None if stream.damage is None else str(stream.damage),
+            backward=backward[index],
+            unsorted=collected.backward(index),
         )
-        for stream in collected.streams
+        for index, stream in enumerate(collected.streams)
     ]
     analysis = Analysis(
         file=captures[0].file,
         interfaces=interfaces,
         captures=captures,
-        latency=latencies(collected, names),
+        latency=latencies(collected, names, clocks),
+        clocks=clocks_seen(collected, clocks),
         cascades=steps,
         cascades_note=note,
         more_flows=int(collected.flows.flows["frames"][OVERFLOW]),

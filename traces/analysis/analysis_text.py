@@ -10,6 +10,7 @@ from rich.text import Text
 from orchestrator.terminal.format_output import quantity, table
 from traces.analysis.analysis_result import Analysis, FlowSeen, InterfaceSeen, PauseSeen
 from traces.capture.link_headers import is_readable
+from traces.capture.time_order import WINDOW
 
 MOST_ROWS = 40
 """Rows of a table; omitted rows are counted in a note, and all are in --json."""
@@ -28,6 +29,8 @@ FIGURES = ("frames", "rate", "lost", "duplicate", "reordered", "CE")
 
 def show(analysis: Analysis, console: Console) -> None:
     """Print every interface, then what lies between them."""
+    for line in order_lines(analysis):
+        console.print(Text(line))
     for interface in analysis.interfaces:
         console.print(Text(interface.name, "bold"))
         for line in _lines(interface):
@@ -52,6 +55,23 @@ def show(analysis: Analysis, console: Console) -> None:
             console.print(Text(f"{count} {what} are counted without details"))
     for line in analysis.left_out():
         console.print(Text(line))
+
+
+def order_lines(analysis: Analysis) -> list[str]:
+    """Sentences about files whose frames are not in order of time."""
+    lines = []
+    for one in analysis.captures:
+        if not one.backward:
+            continue
+        text = f"{one.file}: {one.backward} of {one.frames} frames are earlier than one before them"
+        if one.unsorted == one.backward:
+            text += "; order in time is that of the input (save it to a file to have it sorted)"
+        elif one.unsorted:
+            text += f"; sorted within {WINDOW} frames, of which {one.unsorted} were too late"
+        else:
+            text += "; sorted by time"
+        lines.append(text)
+    return lines
 
 
 def _lines(interface: InterfaceSeen) -> list[str]:
@@ -93,7 +113,12 @@ def _lines(interface: InterfaceSeen) -> list[str]:
     if interface.ce:
         lines.append(f"ECN: {interface.ce} frames marked (CE)")
     if interface.jain is not None:
-        lines.append(f"fairness (Jain): {interface.jain:.4f}")
+        fair = interface.fairness
+        text = f"fairness (Jain): {interface.jain:.4f} of {fair.flows} data flows"
+        text += f" ({', '.join(fair.kinds)}) in the busier direction"
+        if fair.left_out:
+            text += f"; {fair.left_out} others are not compared"
+        lines.append(text)
     return lines
 
 
@@ -136,7 +161,11 @@ def _sender_text(one: FlowSeen) -> tuple[str, str, str]:
         what = f"type {one.ethertype:#06x}" if one.ethertype >= 0 else "not dissected"
     if one.qp is not None:
         what += f" QP {one.qp:#x}"
-    return before, after, what if one.vlan is None else f"{what}, VLAN {one.vlan}"
+    if one.vlan is not None:
+        what += f", VLAN {one.vlan}"
+    if one.tunnel is not None:
+        what += f", in {one.tunnel}" + ("" if one.network is None else f" {one.network}")
+    return before, after, what
 
 
 def _messages(interface: InterfaceSeen, console: Console) -> None:
@@ -267,7 +296,39 @@ def _item_text(item: Any) -> str:
     return f"({item['selector']} {item['protocol']}: {priorities})"
 
 
+def clock_lines(analysis: Analysis) -> list[str]:
+    """Sentences about the clocks of captures that hold the same frames."""
+    lines = []
+    for one in analysis.clocks:
+        text = f"clocks of {one.first} and {one.second}: "
+        if one.verdict in ("agree", "differ"):
+            ahead = quantity(one.offset_s, "s")
+            within = quantity(one.uncertainty_s, "s")
+            text += f"the second is ahead by {ahead} (within {within})"
+            if one.drift_ppm:
+                text += f" and gains {one.drift_ppm:.3g} ppm"
+            if one.verdict == "agree":
+                text += ", which no frame contradicts being 0: not corrected"
+            else:
+                text += "; " + ("times are corrected" if one.corrected else "not corrected")
+        elif one.verdict == "unverified":
+            text += (
+                "frames went one way only, so that they cannot be compared: latency and its "
+                "direction hold if the clocks are synchronised"
+            )
+        else:
+            cause = "by the TTL of frames" if one.verdict == "contradict" else "or frames took"
+            text += (
+                f"they differ, {cause}, at least {quantity(one.least_s, 's')}; frames went one way "
+                "only, so that latency is not known"
+            )
+        lines.append(text)
+    return lines
+
+
 def _latency(analysis: Analysis, console: Console) -> None:
+    for line in clock_lines(analysis):
+        console.print(Text(line))
     if not analysis.latency:
         return
     rows = [

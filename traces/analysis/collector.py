@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Container, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from traces.analysis.clock_offsets import ClockComparison, Correction
 from traces.analysis.cnm_statistics import CongestionMessages
 from traces.analysis.control_batch import ENOUGH, ControlBatch
 from traces.analysis.dcbx import Neighbours
@@ -16,10 +17,12 @@ from traces.analysis.flow_table import FlowTable
 from traces.analysis.latency_matching import Matcher
 from traces.analysis.pause_spells import PauseTracker
 from traces.analysis.probe_statistics import ProbeStatistics
+from traces.analysis.rotated_files import rotations
 from traces.analysis.stamp_statistics import StampStatistics
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
 from traces.capture.pcap_records import PcapRecords
 from traces.capture.read_ahead import BUFFERS, batches_of, uses_single_core
+from traces.capture.time_order import BACKWARD, new_order, note_order, sorted_batches
 from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, messages, pauses, probes
 
 MS = 10**6
@@ -42,8 +45,26 @@ class Settings:
 class CapturePass:
     """Tables of a pass after the last frame. Points are numbered file by file."""
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], settings: Settings) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        settings: Settings,
+        unordered: Container[int] = (),
+        corrections: Mapping[int, Correction] | None = None,
+    ) -> None:
+        """`unordered`: files whose frames are sorted by time, within a window; `corrections` of
+        clocks, by file."""
         self.settings = settings
+        self.unordered = unordered
+        self.corrections = corrections or {}
+        self.clocks = ClockComparison()
+        self.groups = rotations(paths)
+        """Files of one capture each, in order of time."""
+        self.clock_of = {file: group[0] for group in self.groups for file in group}
+        """File to the first file of its capture, which has the same clock."""
+        self._position = [0] * len(paths)
+        """By first file: place in its group of the file that is read."""
+        self._orders = [new_order() for _ in paths]
         self.flows = FlowTable()
         self.matcher = Matcher()
         self.messages = CongestionMessages()
@@ -72,16 +93,49 @@ class CapturePass:
                 stream.close()
 
     def _run(self) -> None:
-        alone = len(self.streams) == 1  # a thread for each of several would wait for the others
+        alone = (
+            len(self.groups) == len(self.streams) == 1
+        )  # a thread for each of several would wait for the others
         with contextlib.ExitStack() as open_feeds:
             feeds = {
-                index: open_feeds.enter_context(
-                    contextlib.closing(self._batches(stream) if alone else stream.batches())
-                )
-                for index, stream in enumerate(self.streams)
+                group[0]: open_feeds.enter_context(contextlib.closing(self._chain(group, alone)))
+                for group in self.groups
             }
             self._process_batches(feeds)
         self._flush_control_frames()
+
+    def _chain(self, group: list[int], alone: bool) -> Generator[Batch, None, None]:
+        """Batches of the files of one capture, one file behind the other."""
+        for position, index in enumerate(group):
+            self._position[group[0]] = position
+            with contextlib.closing(self._feed(index, self.streams[index], alone)) as feed:
+                correction = self.corrections.get(self.clock_of[index])
+                for batch in feed:
+                    if correction is not None:
+                        timed = batch.time_ns != NO_TIME
+                        batch.time_ns[timed] = correction.apply(batch.time_ns[timed])
+                    yield batch
+            self._number(index, len(self.streams[index].interfaces))
+
+    def _feed(self, index: int, stream: CaptureStream, alone: bool) -> Generator[Batch, None, None]:
+        """Batches of a file, sorted where it is known not to be in order of time."""
+        if index in self.unordered:
+            return self._ordered(index, stream)
+        return self._batches(stream) if alone else self._noted(index, stream.batches())
+
+    def _noted(self, index: int, batches: Iterator[Batch]) -> Generator[Batch, None, None]:
+        """Batches as they are, with the order of their times noted."""
+        for batch in batches:
+            note_order(batch.time_ns, self._orders[index])
+            yield batch
+
+    def _ordered(self, index: int, stream: CaptureStream) -> Generator[Batch, None, None]:
+        """Sorted batches of a file; what the window left unsorted is noted."""
+        return self._noted(index, sorted_batches(stream.batches()))
+
+    def backward(self, index: int) -> int:
+        """Frames of a file that are earlier than one before them, after sorting if it was."""
+        return int(self._orders[index][BACKWARD]) + (self.flows.backward if self._counted else 0)
 
     def _batches(self, stream: CaptureStream) -> Generator[Batch, None, None]:
         """Batches of the only file. On one core the frames of pcap are accounted for where their
@@ -89,7 +143,7 @@ class CapturePass:
         if uses_single_core(stream, self.settings.cores) and stream.accepts_scanner:
             self._counted = True
             return stream.batches(self._find)
-        return batches_of(stream, self.settings.cores)
+        return self._noted(0, batches_of(stream, self.settings.cores))
 
     def _find(self, records: PcapRecords) -> int:
         self._number(0, 1)
@@ -104,33 +158,53 @@ class CapturePass:
             index = min(feeds, key=lambda one: reached[one])
             batch = next(feeds[index], None)
             if batch is None:
-                self._number(index, len(self.streams[index].interfaces))
                 del feeds[index], reached[index]
             else:
-                self._process_batch(index, batch)
+                group = next(group for group in self.groups if group[0] == index)
+                self._process_batch(group[self._position[index]], batch)
                 if len(feeds) > 1 or self.flows.several:
                     reached[index] = max(reached[index], int(batch.time_ns.max()))
             if self.flows.several:
                 until = min(reached.values(), default=2**63 - 1)
-                self.matcher.flush(until, self.flows.keys, len(self.flows))
+                linked = len(self.groups) > 1
+                links = self.matcher.flush(until, self.flows.keys, len(self.flows), linked)
+                if len(links):
+                    self.clocks.add(links, self.flows.keys, self.flows.flows, self.point_clocks())
+
+    def point_clocks(self) -> np.ndarray:
+        """The clock of each point: the first file of its capture, int64[points]."""
+        clocks = np.zeros(self.point_count, np.int64)
+        for (file, _), point in self.points.items():
+            clocks[point] = self.clock_of[file]
+        return clocks
+
+    @property
+    def point_count(self) -> int:
+        """Points so far; files of one capture share theirs."""
+        return max(self.points.values(), default=-1) + 1
 
     def _number(self, index: int, now: int) -> np.ndarray:
         """The points of a file's first `now` interfaces, int64[now]."""
         numbers = self._numbers[index]
         known = len(numbers)
         if known < now:
-            more = np.arange(len(self.points), len(self.points) + now - known)
-            for interface, point in zip(range(known, now), more.tolist(), strict=True):
-                self.points[index, interface] = point
+            more = np.zeros(now - known, np.int64)
+            for place, interface in enumerate(range(known, now)):
+                shared = self.points.get((self.clock_of[index], interface))
+                more[place] = self.point_count if shared is None else shared
+                self.points[index, interface] = int(more[place])
             types = [one.frame_linktype for one in self.streams[index].interfaces[known:now]]
-            self._linktypes = np.concatenate([self._linktypes, types])
+            wider = np.zeros(self.point_count, np.int64)
+            wider[: len(self._linktypes)] = self._linktypes
+            wider[more] = types
+            self._linktypes = wider
             self._numbers[index] = np.concatenate([numbers, more])
         return self._numbers[index]
 
     def _process_batch(self, index: int, batch: Batch) -> None:
         numbers = self._number(index, batch.described)
-        if len(self.points) > 1:
-            self.flows.several = True
+        if self.point_count > 1 or len(self.points) > 1:
+            self.flows.several = self.point_count > 1
             batch.interface = numbers[batch.interface]  # from here on, points
         if not self._counted:
             self.matcher.add(self.flows.add(batch, self._linktypes, self.stamped.places))

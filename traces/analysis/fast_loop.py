@@ -23,7 +23,7 @@ from traces.analysis.flow_cache import (
     UDP_HEADER,
     find_entry,
 )
-from traces.analysis.flow_records import MATCHED, STAMPED
+from traces.analysis.flow_records import LATEST_NS, MATCHED, STAMPED
 from traces.analysis.frame_summary import KIND_AT, KINDS, ROW
 from traces.analysis.stamp_space import WORD, has_stamp_space
 from traces.capture.scanner import MAX_CAPLEN, PCAP_RECORD, POSITION, pcap_time
@@ -132,15 +132,30 @@ def count_expected_frames(  # type: ignore[no-untyped-def]
 
 @compiled
 def scan_expected_frames(  # type: ignore[no-untyped-def]
-    begin, most, octets, state, end, unit, known, pending, bins, shift, first_bin, places, rooms
+    begin,
+    most,
+    octets,
+    state,
+    end,
+    unit,
+    known,
+    pending,
+    count,
+    bins,
+    shift,
+    first_bin,
+    places,
+    rooms,
 ):
     """`count_expected_frames` for records of pcap from `state[POSITION]` on, which is updated: all
     of the first point. The frames are those from `begin` on; `most` bounds their numbers.
+    A frame that goes back in time is not expected.
     """
     prevent_inlining()
     last = min(last_load_offset(octets, rooms), end)
     record = state[POSITION]
     reached = begin
+    latest = count[LATEST_NS]
     while reached < most:
         at = record + PCAP_RECORD
         if at > last:
@@ -149,13 +164,18 @@ def scan_expected_frames(  # type: ignore[no-untyped-def]
         if size > MAX_CAPLEN or at + size > end:
             break
         e = find_entry(known, octets, NO_LIMIT, at, size, 0)
-        if e == 0 or not count_if_expected(
-            *(e, octets, at, size, pcap_time(octets, record, False, unit)),
+        time = pcap_time(octets, record, False, unit)
+        if time < latest or e == 0:
+            break
+        if not count_if_expected(
+            *(e, octets, at, size, time),
             *(little32(octets, record + 12), known, pending),
             *(bins, shift, first_bin, places, rooms),
         ):
             break
+        latest = time
         record = at + size
         reached += 1
     state[POSITION] = record
+    count[LATEST_NS] = latest
     return reached

@@ -18,15 +18,14 @@ from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.frame_summary import UNCACHED, pack_frame
 from traces.analysis.stamp_space import has_stamp_space
 from traces.dissect.header_parser import (
-    IPV4,
     NATIVE_ACK,
     NATIVE_HEADER,
     NATIVE_SACK,
     ROCE_PORT,
     TCP,
-    UDP,
     VLAN,
 )
+from traces.dissect.tunnel_headers import GENEVE_PORT, IPV4, MPLS_PORT, UDP, VXLAN_PORT
 
 SLOTS, ASSOCIATIVITY = 4096, 4
 """Places in which entries are looked for, by a number made of a frame; a set of WAYS holds what is
@@ -114,7 +113,7 @@ def compared_udp_octets(octets, at, size, ip):  # type: ignore[no-untyped-def]
     Credits are as long as the shorter acknowledgements.
     """
     port = big16(octets, at + ip + IP_HEADER + 2)
-    if port == ROCE_PORT:
+    if port in (ROCE_PORT, VXLAN_PORT, GENEVE_PORT, MPLS_PORT):
         return np.int64(-1)
     own = port == frame_layout.UDP_PORT
     if not own and port != frame_layout.ACK_PORT and port != frame_layout.CREDIT_PORT:

@@ -6,9 +6,14 @@ import ipaddress
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 from traces.analysis.analysis_result import FlowSeen
 from traces.analysis.collector import CapturePass
-from traces.dissect import ABSENT, KINDS, Kind
+from traces.analysis.rotated_files import rotation_base
+from traces.capture.capture_interface import printable
+from traces.capture.capture_stream import CaptureStream, capture_name
+from traces.dissect import ABSENT, KINDS, TUNNELS, Kind
 
 NS = 10**9
 
@@ -27,12 +32,22 @@ def ip_text(high: int, low: int, version: int) -> str | None:
     return None
 
 
+def tunnel_text(bits: int) -> str | None:
+    """Names of the tunnels around a flow, from bits of TUNNELS; None without any."""
+    return "+".join(name for bit, name in enumerate(TUNNELS) if bits >> bit & 1) or None
+
+
 def point_names(collected: CapturePass) -> list[str]:
     """Name of each point: its interface, with the file where that is not unique."""
-    found = {}
+    found: dict[int, tuple[CaptureStream, int]] = {}
     for (index, interface), point in collected.points.items():
-        found[point] = (collected.streams[index], interface)
+        found.setdefault(point, (collected.streams[index], interface))
     names = [found[point][0].interfaces[found[point][1]].name for point in range(len(found))]
+    for group in collected.groups:
+        point = collected.points.get((group[0], 0), -1)
+        if len(group) > 1 and point >= 0 and found[point][0].format == "pcap":
+            base = rotation_base(found[point][0].path)
+            names[point] = printable(capture_name(base)) if base else names[point]
     counts = Counter(names)
     return [
         name if counts[name] == 1 else f"{Path(found[point][0].path).name}:{name}"
@@ -52,8 +67,8 @@ def flow_seen(collected: CapturePass, row: int) -> FlowSeen:
     octets = int(flow["octets"]) - int(flow["first_length"])
     lost = int(flow["high"]) - int(flow["low"]) + 1 - int(flow["distinct"])
     return FlowSeen(
-        source=mac_text(key[0]),
-        destination=mac_text(key[1]),
+        source=mac_text(int(flow["source"])),
+        destination=mac_text(int(flow["destination"])),
         flow=int(flow["number"]) if kind == Kind.DATA else None,
         frames=int(flow["frames"]),
         octets=int(flow["octets"]),
@@ -75,8 +90,18 @@ def flow_seen(collected: CapturePass, row: int) -> FlowSeen:
         ect0=int(flow["ect0"]),
         ect1=int(flow["ect1"]),
         ce=int(flow["ce"]),
+        tunnel=tunnel_text(int(flow["tunnel"])),
+        network=_or_none(int(flow["network"])),
+        data_frames=_data_frames(flow),
         row=row,
     )
+
+
+def _data_frames(flow: np.void) -> int:
+    """Frames of RoCE that are no mere acknowledgements."""
+    if flow["kind"] != Kind.ROCE:
+        return 0
+    return int(flow["numbered"]) + int(flow["responses"])
 
 
 def _or_none(value: int) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from traces.dissect.header_record import Kind
 
-DATA, ROCE, LLDP = int(Kind.DATA), int(Kind.ROCE), int(Kind.LLDP)
+DATA, ROCE, CNP, LLDP = int(Kind.DATA), int(Kind.ROCE), int(Kind.CNP), int(Kind.LLDP)
 FIRST_ROCE_ANSWER = int(Kind.ROCE_ACK)
 """This kind and those behind it are RoCE's ACKs and NAKs."""
 CNMS, PAUSES, PROBES = range(3)
@@ -23,8 +23,9 @@ SORTS = tuple(SORT_OF.get(kind, -1) for kind in Kind)
 """By kind; -1 for frames of flows."""
 STAMPED = tuple(kind in (Kind.DATA, Kind.ACK, Kind.SACK) for kind in Kind)
 """By kind: those among which are types with room for stamps."""
-ROWS, MOST_ROWS, MATCHED, ROOMS, LLDPS, OVERFLOWN, FIRST_CONTROL = range(7)
-"""Indices of `count`."""
+ROWS, MOST_ROWS, MATCHED, ROOMS, LLDPS, OVERFLOWN, LATEST_NS, BACKWARD, FIRST_CONTROL = range(9)
+"""Indices of `count`. LATEST_NS and BACKWARD are the two words of `time_order.note_order`, of a
+file whose records are found on the way."""
 
 WORDS = 9
 """int64 words of a flow's key."""
@@ -39,8 +40,13 @@ FLOW = np.dtype(
         for name in (
             "point",
             "kind",
+            "source",  # of the first frame, as the next five are
+            "destination",
             "vlan",
             "priority",
+            "ttl",
+            "tunnel",
+            "network",
             "number",  # of tailback's flow
             "headers",  # 4 or 6 with IP
             "frames",
@@ -59,6 +65,7 @@ FLOW = np.dtype(
             "reordered",
             "undecided",
             "reads",
+            "responses",  # frames of RoCE that answer reads
         )
     ]
 )

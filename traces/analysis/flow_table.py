@@ -7,10 +7,12 @@ import numpy as np
 from traces.analysis.deferred_counts import apply_all_pending, empty_pending
 from traces.analysis.flow_cache import empty_flow_cache
 from traces.analysis.flow_records import (
+    BACKWARD,
     CNMS,
     CONTROLS,
     FIRST_CONTROL,
     FLOW,
+    LATEST_NS,
     LLDPS,
     MATCHED,
     OVERFLOW,
@@ -28,6 +30,7 @@ from traces.analysis.stamp_space import stamp_word
 from traces.analysis.time_bins import TimeBins
 from traces.capture import NO_TIME, Batch, scanner
 from traces.capture.pcap_records import PcapRecords
+from traces.capture.time_order import new_order, note_order
 from traces.dissect.control_fields import Rows
 from traces.dissect.header_parser import BLANK, ETHERNET, words_of
 from traces.dissect.header_record import HEADERS, Kind
@@ -62,7 +65,9 @@ class FlowTable:
         self.known = empty_flow_cache()
         """The flow cache."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
-        self._count = np.array([OVERFLOW + 1, most, 0, 0, 0, 0] + [0] * CONTROLS, np.int64)
+        self._count = np.array(
+            [OVERFLOW + 1, most, 0, 0, 0, 0, *new_order()] + [0] * CONTROLS, np.int64
+        )
         self._control = np.zeros((CONTROLS + 1, 2, 0), np.int64)
         self._rooms = np.zeros(0, np.int64)
         self._summaries, self._packet_numbers = np.zeros((2, CACHE_BATCH), np.int64)
@@ -167,6 +172,7 @@ class FlowTable:
         )
         found = int(state[scanner.COUNT])
         columns = tuple(column[:found] for column in pcap.columns)
+        note_order(times[begin:found], self._count[LATEST_NS:FIRST_CONTROL])
         time_span(times[begin:found], columns[4][begin:], self._summaries)
         low, high, _ = self._summaries[:3].tolist()
         self._extend_bins(low, high)
@@ -230,6 +236,11 @@ class FlowTable:
                 *((0, NO_STATE, 0) if pcap is None else (pcap.unit, pcap.state, pcap.end)),
             )
         )
+
+    @property
+    def backward(self) -> int:
+        """Frames of a file whose records `find` found that are earlier than one before them."""
+        return int(self._count[BACKWARD])
 
     def counted(self, kind: Kind) -> int:
         """Frames of a kind so far, at all points."""

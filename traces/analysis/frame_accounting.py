@@ -23,10 +23,12 @@ from traces.analysis.flow_cache import (
     summarise_frames,
 )
 from traces.analysis.flow_records import (
+    CNP,
     CONTROLS,
     DATA,
     FIRST_CONTROL,
     FIRST_ROCE_ANSWER,
+    LATEST_NS,
     LLDP,
     LLDPS,
     MATCHED,
@@ -62,10 +64,12 @@ from traces.analysis.sequence_numbers import (
 from traces.analysis.stamp_space import has_stamp_space
 from traces.capture.frame_batch import NO_TIME
 from traces.capture.scanner import ANSWER, COUNT, POSITION, scan_pcap
-from traces.dissect.header_parser import TCP, frame_headers
+from traces.capture.time_order import note_order
+from traces.dissect.header_parser import MAC, TCP, frame_headers
 from traces.dissect.header_record import ABSENT
 
 FLOW_AT = UDP_HEADER + frame_layout.FLOW - frame_layout.PAYLOAD
+MAC_BITS = 48
 LAST = 2**63 - 1
 """No time is later."""
 UNCOUNTED = -1
@@ -122,25 +126,41 @@ def find_or_add_key(slots, keys, flows, count, a, b, c, d, e, f, g, h, i):  # ty
 
 @compiled
 def find_flow(slots, keys, flows, count, header, kind, where, flow_number):  # type: ignore[no-untyped-def]
-    """The row of the flow of a dissected frame, as `find_or_add_key` has it."""
-    ends = ((np.int64(header["source_port"]) + 1) << 20) | (
-        np.int64(header["destination_port"]) + 1
-    )
+    """The row of the flow of a dissected frame, as `find_or_add_key` has it.
+
+    A flow is identified by what its ends set and hops keep. Over IP these are addresses, protocol
+    and ports, so that neither the MAC addresses of next hops nor VLAN tags separate its frames; of
+    RoCE, addresses, queue pair and partition, since the source port is entropy for ECMP (InfiniBand
+    annex A17.9). Without IP they are MAC addresses and, but for RoCE, the VLAN. What is in a tunnel
+    is apart from what is not, and so are the networks of tunnels, whose addresses may be the same.
+    """
+    roce = kind in (ROCE, CNP)
+    first, second = np.int64(header["source"]), np.int64(header["destination"])
+    third, network = np.int64(header["from_high"]), np.int64(header["network"])
+    source_port, vlan = np.int64(header["source_port"]), np.int64(header["vlan"])
+    if header["protocol"] >= 0:
+        first, second, vlan = np.int64(0), network, np.int64(ABSENT)
+    else:
+        third = network
+    if roce:
+        source_port, vlan = np.int64(ABSENT), np.int64(ABSENT)
+        flow_number = np.int64(header["partition"])
+    ends = ((source_port + 1) << 20) | (np.int64(header["destination_port"]) + 1)
     return find_or_add_key(
         slots,
         keys,
         flows,
         count,
-        header["source"],
-        header["destination"],
-        header["from_high"],
+        (first & MAC) | (np.int64(header["tunnel"]) << MAC_BITS),
+        second,
+        third,
         header["from_low"],
         header["to_high"],
         header["to_low"],
         ends | ((np.int64(header["protocol"]) + 1) << 40) | (kind << 50),
         ((np.int64(header["qp"]) + 1) << 32)
         | ((np.int64(header["ethertype"]) + 1) << 13)
-        | (np.int64(header["vlan"]) + 1),
+        | (vlan + 1),
         (where << 32) | (flow_number & 0xFFFFFFFF),
     )
 
@@ -232,7 +252,10 @@ def dissect_frame(  # type: ignore[no-untyped-def]
         if row == OVERFLOW:
             count[OVERFLOWN] = 1
         flow["point"], flow["kind"], flow["headers"] = where, flow_kind, header["version"]
+        flow["source"], flow["destination"] = header["source"], header["destination"]
         flow["vlan"], flow["priority"] = header["vlan"], header["priority"]
+        flow["tunnel"], flow["network"] = header["tunnel"], header["network"]
+        flow["ttl"] = header["ttl"]
         flow["number"] = flow_number
         flow["first_ns"], flow["last_ns"] = time, time
         flow["first_length"] = length
@@ -322,6 +345,7 @@ def count_frames(  # type: ignore[no-untyped-def]
                 unit,
                 known,
                 pending,
+                count,
                 bins,
                 shift,
                 first_bin,
@@ -361,6 +385,7 @@ def count_frames(  # type: ignore[no-untyped-def]
             if not lie_in_bins(times, reached, wanted, shift, first_bin, bins.shape[1]):
                 state[POSITION], state[COUNT] = place, reached
                 return reached
+            note_order(times[reached:wanted], count[LATEST_NS:FIRST_CONTROL])
             if wanted == reached:
                 state[ANSWER] = answer
                 return reached
@@ -529,7 +554,10 @@ def account_summaries(  # type: ignore[no-untyped-def]
                     count_sequence_number(flow, seen, row, sequence)
                 elif kind == ROCE:
                     packet_number = packet_numbers[(index - first) & 0x7FFFFFFF]
-                    sequence = transport_number(flow, seen, row, packet_number)
+                    sequence = transport_number(
+                        *(flow, seen, row, packet_number >> PSN_BITS),
+                        packet_number & ((1 << PSN_BITS) - 1),
+                    )
                 elif (one >> TCP_AT) & 1:
                     forward = big32(octets, place + 4)
                     if flow["numbered"]:

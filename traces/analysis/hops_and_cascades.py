@@ -6,6 +6,7 @@ import numpy as np
 
 from traces.analysis import pause_cascade
 from traces.analysis.analysis_result import Cause, HopSeen
+from traces.analysis.clock_offsets import ClockPair
 from traces.analysis.collector import CapturePass
 from traces.analysis.flow_labels import flow_seen
 from traces.analysis.latency_matching import largest
@@ -13,13 +14,35 @@ from traces.analysis.latency_matching import largest
 NS = 10**9
 
 
-def latencies(collected: CapturePass, names: list[str]) -> list[HopSeen]:
-    """Latencies of every flow that was seen at two points."""
+WITHHELD = ("contradict", "absurd")
+
+
+def clocks_of(collected: CapturePass, clocks: list[ClockPair], one: int, other: int) -> str:
+    """What is known of the clocks of two points: "one", if they have the same, "corrected", or the
+    verdict."""
+    files = collected.point_clocks()
+    first, second = sorted((int(files[one]), int(files[other])))
+    if first == second:
+        return "one"
+    if {first, second} & set(collected.corrections):
+        return "corrected"
+    for pair in clocks:
+        if (pair.first, pair.second) == (first, second):
+            return pair.verdict
+    return "unverified"
+
+
+def latencies(collected: CapturePass, names: list[str], clocks: list[ClockPair]) -> list[HopSeen]:
+    """Latencies of every flow that was seen at two points, save those that clocks belie."""
     matcher, flows = collected.matcher, collected.flows
     edges = largest()
     found = []
     for row in np.flatnonzero(matcher.hops["frames"]).tolist():
         hop, one = matcher.hops[row], flow_seen(collected, row)
+        ends = int(flows.flows["point"][hop["before"]]), int(flows.flows["point"][row])
+        verdict = clocks_of(collected, clocks, *ends)
+        if verdict in WITHHELD:
+            continue
         figures = {
             "min": int(hop["low_ns"]) / NS,
             "mean": int(hop["sum_ns"]) / int(hop["frames"]) / NS,
@@ -33,13 +56,17 @@ def latencies(collected: CapturePass, names: list[str]) -> list[HopSeen]:
                 figures[label] = min(int(edges[place]), int(hop["high_ns"])) / NS
         found.append(
             HopSeen(
-                before=names[int(flows.flows["point"][hop["before"]])],
-                after=names[int(flows.flows["point"][row])],
+                before=names[ends[0]],
+                after=names[ends[1]],
                 source=one.source,
                 flow=one.flow,
                 frames=int(hop["frames"]),
                 latency_s=figures,
                 other_paths=int(hop["other_paths"]),
+                from_address=one.from_address,
+                to_address=one.to_address,
+                qp=one.qp,
+                clocks="unverified" if verdict == "differ" else verdict,
             )
         )
     return found

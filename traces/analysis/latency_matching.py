@@ -10,6 +10,7 @@ import numpy as np
 
 from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.flow_records import WORDS
+from traces.dissect.header_parser import MAC
 
 SETS, ASSOCIATIVITY = 1 << 16, 4
 """Frames that wait: SETS x WAYS, of 32 octets each."""
@@ -21,6 +22,7 @@ MOST_ROWS = 2048
 """Flows (at their later point) whose histogram is kept; of others only count, mean and extremes."""
 IDENTITY, SEQUENCE, ROW, TIME = range(4)
 
+NO_LINKS = np.zeros((0, 4), np.int64)
 HOP = np.dtype(
     [
         (name, np.int64)
@@ -75,11 +77,14 @@ def record_latency(hop, row, before, passed, histogram):  # type: ignore[no-unty
 
 
 @compiled
-def match(rows, identity, waiting, hops, histogram):  # type: ignore[no-untyped-def]
+def match(rows, identity, waiting, hops, histogram, links):  # type: ignore[no-untyped-def]
     """Match `rows` int64[n, 3] (time, flow's row, sequence), in time order.
 
     `identity` int64[flows] is the same for one flow at all points; `waiting` int64[SETS, WAYS, 4].
+    `links` int64[n, 4] gets a row (row before, row after, ns passed, time) for each frame that was
+    matched; returns their number. It may be empty.
     """
+    linked = 0
     for index in range(rows.shape[0]):
         time, row, sequence = rows[index, 0], rows[index, 1], rows[index, 2]
         key = identity[row]
@@ -102,12 +107,17 @@ def match(rows, identity, waiting, hops, histogram):  # type: ignore[no-untyped-
             if passed < 0:  # the file is not in order of time
                 before, after, passed = after, before, -passed
             record_latency(hops[after], after, before, passed, histogram)
+            if links.shape[0]:
+                links[linked, 0], links[linked, 1] = before, after
+                links[linked, 2], links[linked, 3] = passed, time
+                linked += 1
             if after != row:
                 continue
         waiting[place, found, IDENTITY] = key
         waiting[place, found, SEQUENCE] = sequence
         waiting[place, found, ROW] = row
         waiting[place, found, TIME] = time
+    return linked
 
 
 class Matcher:
@@ -125,10 +135,15 @@ class Matcher:
         if len(rows):
             self._late.append(rows.copy())
 
-    def flush(self, until_ns: int, keys: np.ndarray, flows: int) -> None:
-        """Match what is not later than `until_ns`; `keys` int64[>= flows, WORDS] of the table."""
+    def flush(
+        self, until_ns: int, keys: np.ndarray, flows: int, linked: bool = False
+    ) -> np.ndarray:
+        """Match what is not later than `until_ns`; `keys` int64[>= flows, WORDS] of the table.
+
+        Returns the `links` of `match`, int64[n, 4], none unless `linked`.
+        """
         if not self._late:
-            return
+            return NO_LINKS
         rows = np.concatenate(self._late)
         ready = rows[:, 0] <= until_ns
         self._late = [] if ready.all() else [rows[~ready]]
@@ -138,16 +153,30 @@ class Matcher:
         if known < flows:
             self.hops = np.concatenate([self.hops, np.zeros(flows - known, HOP)])
             self._identity = np.concatenate([self._identity, identities(keys[known:flows])])
-        match(rows, self._identity, self._waiting, self.hops, self.histogram)
+        links = np.zeros((len(rows), 4), np.int64) if linked else NO_LINKS
+        count = match(rows, self._identity, self._waiting, self.hops, self.histogram, links)
+        return links[: int(count)]
 
 
 def identities(keys: np.ndarray) -> np.ndarray:
-    """A number per flow that does not depend on the point, int64[n]; `keys` int64[n, WORDS]."""
+    """A number per flow that does not depend on the point, int64[n]; `keys` int64[n, WORDS].
+
+    Neither does it on tunnels and VLAN tags, which hops add, change and remove.
+    """
     total = np.zeros(len(keys), np.uint64)
+    has_ip = (keys[:, 6] >> 40) & 0x3FF != 0
     for word in range(WORDS):
-        column = keys[:, word].astype(np.uint64)
-        if word == WORDS - 1:
-            column &= np.uint64(0xFFFFFFFF)  # above it is the point
-        total = (total ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        column = keys[:, word].copy()
+        if word == 0:
+            column &= MAC
+        elif word == 1:
+            column[has_ip] = 0  # the network of a tunnel
+        elif word == 2:
+            column[~has_ip] = 0
+        elif word == WORDS - 2:
+            column &= ~0x1FFF  # the VLAN
+        elif word == WORDS - 1:
+            column &= 0xFFFFFFFF  # above it is the point
+        total = (total ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         total ^= total >> np.uint64(29)
     return total.astype(np.int64)

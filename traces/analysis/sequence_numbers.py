@@ -7,10 +7,13 @@ import numpy as np
 from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.flow_records import WINDOW
 
-MOST_REQUEST, READ_REQUEST, OPERATION = 11, 12, 0x1F
+MOST_REQUEST, READ_REQUEST, LAST_READ_RESPONSE = 11, 12, 16
+ACKNOWLEDGE, OPERATION = 17, 0x1F
 """Operations of RoCE (low bits of the opcode): up to 11 each frame takes one number (send, write);
 a read request takes one for every frame of the response, which goes the other way."""
 PSN_BITS = 24
+RESPONSE = 1 << 62
+"""Added to the packet number of an answer, whose numbers are those of the requests."""
 
 
 @inlined
@@ -65,17 +68,22 @@ def count_sequence_number(flow, seen, index, value):  # type: ignore[no-untyped-
 
 
 @compiled
-def transport_number(flow, seen, row, said):  # type: ignore[no-untyped-def]
-    """Account for what `meet` noted of a frame of RoCE: its packet number as it would be if numbers
-    did not begin again; -1 for what takes none."""
-    operation, sequence = said >> PSN_BITS, said & ((1 << PSN_BITS) - 1)
+def transport_number(flow, seen, row, operation, sequence):  # type: ignore[no-untyped-def]
+    """Account for a frame of RoCE; returns the number by which other points recognise it: its
+    packet number, of 24 bits, or RESPONSE and that of an answer; -1 for what repeats its number."""
     if operation <= MOST_REQUEST:
+        number = sequence
         if flow["numbered"]:
             step = (sequence - flow["high"]) & ((1 << PSN_BITS) - 1)
             step -= (step >> (PSN_BITS - 1)) << PSN_BITS
-            sequence = flow["high"] + step
-        count_sequence_number(flow, seen, row, sequence)
+            number = flow["high"] + step
+        count_sequence_number(flow, seen, row, number)
         return sequence
     if operation == READ_REQUEST:
         flow["reads"] += 1
+        return sequence
+    if operation <= LAST_READ_RESPONSE:
+        flow["responses"] += 1
+    if operation <= ACKNOWLEDGE:
+        return sequence | RESPONSE
     return np.int64(-1)

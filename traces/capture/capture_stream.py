@@ -29,7 +29,7 @@ ROWS = 1 << 14
 SUFFIXES = {".pcap", ".pcapng", ".cap", ".dmp", ".gz", ".zst", ".bz2", ".lz4", ".xz"}
 
 
-def _stem(path: str) -> str:
+def capture_name(path: str) -> str:
     """A file's name without what says its format: `leaf.spine.pcap.gz` is `leaf.spine`."""
     if path == STANDARD_INPUT:
         return "standard input"
@@ -119,7 +119,7 @@ class CaptureStream:
             if self._broken is not None and not begin:
                 raise Damaged(self._broken.offset, self._broken.what)
             if pcap_header.is_pcap(begin):
-                self._pcap = pcap_header.parse(begin, printable(_stem(self.path)))
+                self._pcap = pcap_header.parse(begin, printable(capture_name(self.path)))
                 self.format = "pcap"
                 self._add_interface(self._pcap.interface)
                 self._state[scanner.POSITION] = pcap_header.HEADER

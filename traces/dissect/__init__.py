@@ -10,7 +10,7 @@ from traces.dissect.control_fields import (
     probes,
 )
 from traces.dissect.header_parser import dissect
-from traces.dissect.header_record import ABSENT, HEADERS, KINDS, Kind
+from traces.dissect.header_record import ABSENT, HEADERS, KINDS, TUNNELS, Kind
 
 __all__ = [
     "ABSENT",
@@ -19,6 +19,7 @@ __all__ = [
     "KINDS",
     "PAUSE_RECORD",
     "PROBE_RECORD",
+    "TUNNELS",
     "Kind",
     "dissect",
     "messages",

@@ -17,6 +17,19 @@ from orchestrator.engine.frames.unaligned import big16, big32, big64
 from orchestrator.engine.jit import compiled, inlined
 from traces.capture import Batch, Interface
 from traces.dissect.header_record import ABSENT, HEADERS, Kind
+from traces.dissect.tunnel_headers import (
+    ETHERNET_PAYLOAD,
+    IPV4,
+    IPV6,
+    MPLS,
+    MPLS_MULTICAST,
+    TUNNEL_ERSPAN,
+    TUNNEL_MPLS,
+    UDP,
+    below_labels,
+    has_header,
+    tunnel_of,
+)
 
 ETHERNET = 1
 """The only link type that is dissected."""
@@ -27,8 +40,10 @@ CN_TAG, CNM_TYPE, MAC_CONTROL, LLDP_TYPE = (
     frame_layout.MAC_CONTROL_TYPE,
     0x88CC,
 )
-IPV4, IPV6, ROCE_V1 = 0x0800, 0x86DD, 0x8915
-TCP, UDP = 6, 17
+ROCE_V1 = 0x8915
+TCP = 6
+MOST_TUNNELS = 4
+"""Tunnels in tunnels that are followed."""
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS = 0, 43, 44, 51, 60
 MOST_EXTENSIONS = 16
 ROCE_PORT = 4791
@@ -40,6 +55,9 @@ OPERATION, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE = 0x1F, 0x11, 0x12
 SYNDROME_TYPE, POSITIVE, NOT_READY, NEGATIVE = 0x60, 0x00, 0x20, 0x60
 """Bits of a syndrome that tell ACK, RNR NAK and NAK apart (InfiniBand, volume 1, 9.7.5.1.2)."""
 CNM_PDU = 24
+PARTITION = 0x7FFF
+"""Of a partition key; the highest bit is the kind of membership (InfiniBand 10.9.1)."""
+NO_NEXT_HEADER, JUMBO_PAYLOAD = 59, 0xC2
 PAUSE_FIELDS, PFC_FIELDS = 4, 20
 GRANT_FIELDS = frame_layout.GRANT_HEADER - frame_layout.PAUSE_OPCODE_AT
 MAC = (1 << 48) - 1
@@ -67,6 +85,7 @@ def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
     row["notice"] = np.int64(octets[at + 4]) >> 6
     row["qp"] = big32(octets, at + 4) & 0xFFFFFF
     row["psn"] = big32(octets, at + 8) & 0xFFFFFF
+    row["partition"] = big16(octets, at + 2) & PARTITION
     row["kind"] = CNP if opcode == CNP_OPCODE else ROCE
     operation = opcode & OPERATION
     if operation in (ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE) and at + BTH + AETH <= end:
@@ -104,11 +123,17 @@ def native_payload_kind(octets, at, end, port):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
-    """UDP or TCP at `at`, and what is known to be in UDP.
+def udp_end(octets, at, end, row):  # type: ignore[no-untyped-def]
+    """Where UDP at `at` ends: nothing is looked for behind what its length announces (RFC 768)."""
+    length = big16(octets, at + 4)
+    if length or row["version"] == 4:  # 0 over IPv6 is a jumbogram (RFC 2675)
+        return min(end, at + length)
+    return end
 
-    Nothing is looked for behind the end that UDP's length announces (RFC 768).
-    """
+
+@inlined
+def transport_ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
+    """UDP or TCP at `at`, and the known protocols over UDP."""
     if at + 4 > end or (protocol != UDP and protocol != TCP):
         return
     row["source_port"] = big16(octets, at)
@@ -116,9 +141,7 @@ def ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
     row["destination_port"] = port
     if protocol == TCP or at + 8 > end:
         return
-    length = big16(octets, at + 4)
-    if length or row["version"] == 4:  # 0 over IPv6 is a jumbogram (RFC 2675)
-        end = min(end, at + length)
+    end = udp_end(octets, at, end, row)
     if port == ROCE_PORT:
         transport(octets, at + 8, end, row)
     else:
@@ -127,40 +150,60 @@ def ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
 
 @inlined
 def ipv4(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
-    """IPv4 at `at` of a frame that begins at `begin`."""
+    """IPv4 at `at` of a frame that begins at `begin`; returns the protocol of its payload, where
+    the payload begins and where the packet ends. ABSENT in place of a protocol: no first fragment.
+    """
     if at + 20 > end or octets[at] >> 4 != 4:
-        return
+        return np.int64(ABSENT), at, end
     header = (np.int64(octets[at]) & 15) * 4
     if header < 20:
-        return
+        return np.int64(ABSENT), at, end
     row["version"] = 4
     row["ecn"] = np.int64(octets[at + 1]) & 3
+    row["ttl"] = np.int64(octets[at + 8])
     total = big16(octets, at + 2)
     if total == 0:  # left to the card by segmentation offload: the rest of the frame
         total = end - at
     if total < header:
-        return
+        return np.int64(ABSENT), at, end
     end = min(end, at + total)
     protocol = np.int64(octets[at + 9])
     row["protocol"] = protocol
     row["from_high"], row["from_low"] = 0, big32(octets, at + 12)
     row["to_high"], row["to_low"] = 0, big32(octets, at + 16)
     row["place"] = at + header - begin
-    if big16(octets, at + 6) & 0x1FFF == 0:  # not a later fragment
-        ports(octets, at + header, end, protocol, row)
+    if big16(octets, at + 6) & 0x1FFF != 0:  # a later fragment
+        protocol = np.int64(ABSENT)
+    return protocol, at + header, end
+
+
+@inlined
+def ipv6_end(octets, at, end):  # type: ignore[no-untyped-def]
+    """Where the IPv6 packet at `at` ends, of a frame that ends at `end`.
+
+    A payload length of 0 with a payload is a jumbogram, whose option says the length (RFC 2675), or
+    was left to the card by segmentation offload, as in IPv4: then the frame's end is the packet's.
+    """
+    length, protocol = big16(octets, at + 4), np.int64(octets[at + 6])
+    if length != 0:
+        return min(end, at + 40 + length)
+    if protocol == HOP_BY_HOP and at + 48 <= end and octets[at + 42] == JUMBO_PAYLOAD:
+        return min(end, at + 40 + big32(octets, at + 44))
+    return at + 40 if protocol == NO_NEXT_HEADER else end
 
 
 @inlined
 def ipv6(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
-    """IPv6 at `at` of a frame that begins at `begin`."""
+    """IPv6 at `at` of a frame that begins at `begin`; returns what `ipv4` returns."""
     if at + 40 > end or octets[at] >> 4 != 6:
-        return
+        return np.int64(ABSENT), at, end
     row["version"] = 6
     row["ecn"] = (big16(octets, at) >> 4) & 3
+    row["ttl"] = np.int64(octets[at + 7])
     row["from_high"], row["from_low"] = big64(octets, at + 8), big64(octets, at + 16)
     row["to_high"], row["to_low"] = big64(octets, at + 24), big64(octets, at + 32)
     protocol = np.int64(octets[at + 6])
-    end = min(end, at + 40 + big16(octets, at + 4))
+    end = ipv6_end(octets, at, end)
     at += 40
     first = True
     for _ in range(MOST_EXTENSIONS):
@@ -180,8 +223,7 @@ def ipv6(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
             break
     row["protocol"] = protocol
     row["place"] = at - begin
-    if first:
-        ports(octets, at, end, protocol, row)
+    return protocol if first else np.int64(ABSENT), at, end
 
 
 @inlined
@@ -214,22 +256,15 @@ def probe(octets, at, end, row):  # type: ignore[no-untyped-def]
         row["kind"] = PROBE if way == FORWARD else ECHO
 
 
-@compiled
-def frame_headers(octets, begin, size, row, words, blank):  # type: ignore[no-untyped-def]
-    """Fill `row`, a HEADERS, from an Ethernet frame of `size` octets that begins at `begin`.
-
-    `words` is the same memory as int64[m] and `blank` int64[m] a row without any field.
-    """
-    for word in range(blank.size):
-        words[word] = blank[word]
-    end = begin + size
-    if begin + 14 > end:
-        return
+@inlined
+def ethernet(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
+    """Ethernet at `at` of a frame that begins at `begin`; returns the last EtherType and where its
+    payload begins."""
     # two words of 8 octets cost less than two of 6
-    row["destination"] = (big64(octets, begin) >> 16) & MAC
-    row["source"] = big64(octets, begin + 4) & MAC
-    kind = big16(octets, begin + 12)
-    at = begin + 14
+    row["destination"] = (big64(octets, at) >> 16) & MAC
+    row["source"] = big64(octets, at + 4) & MAC
+    kind = big16(octets, at + 12)
+    at += 14
     tags = 0
     while kind in (VLAN, PROVIDER_VLAN, OLD_QINQ) and at + 2 <= end:
         if tags == 0:
@@ -245,13 +280,32 @@ def frame_headers(octets, begin, size, row, words, blank):  # type: ignore[no-un
         row["rpid"] = big16(octets, at)
         kind = big16(octets, at + 2)
         at += 4
+    return kind, at
+
+
+@inlined
+def network(octets, begin, at, end, kind, innermost, row):  # type: ignore[no-untyped-def]
+    """What an EtherType announces at `at`; returns the tunnel that it is, if it is one and not
+    `innermost`, with what `tunnel_of` returns and the end of what is in it."""
     row["ethertype"] = kind
     row["place"] = at - begin
-    if kind == IPV4:
-        ipv4(octets, begin, at, end, row)
-    elif kind == IPV6:
-        ipv6(octets, begin, at, end, row)
-    elif kind == MAC_CONTROL:
+    if kind in (IPV4, IPV6):
+        if kind == IPV4:
+            protocol, at, end = ipv4(octets, begin, at, end, row)
+        else:
+            protocol, at, end = ipv6(octets, begin, at, end, row)
+        tunnel, inner, place, number = tunnel_of(octets, at, end, protocol)
+        if tunnel == 0 or innermost or not has_header(octets, place, end, inner):
+            tunnel = np.int64(0)
+            transport_ports(octets, at, end, protocol, row)
+        return tunnel, inner, place, end, number
+    if kind in (MPLS, MPLS_MULTICAST):
+        inner, place = below_labels(octets, at, end)
+        tunnel = np.int64(TUNNEL_MPLS)
+        if innermost or not has_header(octets, place, end, inner):
+            tunnel = np.int64(0)
+        return tunnel, inner, place, end, np.int64(ABSENT)
+    if kind == MAC_CONTROL:
         control(octets, at, end, row)
     elif kind == CNM_TYPE:
         if at + CNM_PDU <= end:
@@ -262,6 +316,53 @@ def frame_headers(octets, begin, size, row, words, blank):  # type: ignore[no-un
         row["kind"] = LLDP
     elif kind == frame_layout.PROBE_TYPE:
         probe(octets, at, end, row)
+    return np.int64(0), np.int64(0), at, end, np.int64(ABSENT)
+
+
+@inlined
+def enter_tunnel(row, words, blank, tunnel, number, inner):  # type: ignore[no-untyped-def]
+    """Forget what the headers around a tunnel's payload said, save the tunnel itself, and Ethernet
+    where the payload has none of its own."""
+    source, destination = row["source"], row["destination"]
+    vlan, priority, tags = row["vlan"], row["priority"], row["tags"]
+    tunnels, within = row["tunnel"] | tunnel, row["network"]
+    for word in range(blank.size):
+        words[word] = blank[word]
+    row["tunnel"], row["network"] = tunnels, within if number < 0 else number
+    if inner != ETHERNET_PAYLOAD:
+        row["source"], row["destination"] = source, destination
+        row["vlan"], row["priority"], row["tags"] = vlan, priority, tags
+
+
+@compiled
+def frame_headers(octets, begin, size, row, words, blank):  # type: ignore[no-untyped-def]
+    """Fill `row`, a HEADERS, from an Ethernet frame of `size` octets that begins at `begin`.
+
+    `words` is the same memory as int64[m] and `blank` int64[m] a row without any field. The headers
+    are those of the innermost frame or packet that was captured, of at most MOST_TUNNELS; `tunnel`
+    and `network` name what is around it. A frame that the network around it marked CE counts as
+    marked if it is ECN-capable (RFC 6040, 4.2); one that a switch mirrored does not, since those
+    marks are the mirror's.
+    """
+    for word in range(blank.size):
+        words[word] = blank[word]
+    end = begin + size
+    if begin + 14 > end:
+        return
+    at, kind = begin, np.int64(ETHERNET_PAYLOAD)
+    marked = False
+    for depth in range(MOST_TUNNELS + 1):
+        if kind == ETHERNET_PAYLOAD:
+            kind, at = ethernet(octets, begin, at, end, row)
+        innermost = depth == MOST_TUNNELS
+        tunnel, inner, place, last, number = network(octets, begin, at, end, kind, innermost, row)
+        if marked and row["ecn"] > 0:
+            row["ecn"] = 3
+        if tunnel == 0:
+            break
+        marked = tunnel != TUNNEL_ERSPAN and row["ecn"] == 3
+        enter_tunnel(row, words, blank, tunnel, number, inner)
+        kind, at, end = inner, place, last
 
 
 @compiled
@@ -278,7 +379,7 @@ def headers(octets, offset, captured, interface, ethernet, rows, words, blank): 
 def blank_row() -> np.ndarray:
     """A row without any field, as int64[m]."""
     row = np.full(1, ABSENT, HEADERS)
-    for name in ("tags", "version"):
+    for name in ("tags", "version", "tunnel"):
         row[name] = 0
     row["kind"] = OTHER
     return row.view(np.int64)

@@ -43,6 +43,8 @@ class Kind(enum.IntEnum):
     ROCE_RNR_NAK = 18
 
 
+TUNNELS = ("vxlan", "geneve", "gre", "erspan", "ip", "mpls")
+"""Names of tunnels, by bit of `tunnel`."""
 KINDS = tuple(kind.name.lower() for kind in Kind)
 
 HEADERS = np.dtype(
@@ -53,6 +55,7 @@ HEADERS = np.dtype(
         ("from_low", np.int64),
         ("to_high", np.int64),
         ("to_low", np.int64),
+        ("network", np.int64),  # of the innermost tunnel that names one: VNI, VSID, key of GRE
         ("place", np.int32),  # of the transport header, or of what follows the last EtherType
         ("ethertype", np.int32),  # the last one, behind VLAN tags and CN-TAG
         ("rpid", np.int32),  # flow identifier of the CN-TAG
@@ -61,11 +64,14 @@ HEADERS = np.dtype(
         ("qp", np.int32),  # destination queue pair of RoCE
         ("psn", np.int32),  # packet sequence number of RoCE, 24 bits
         ("opcode", np.int32),  # of RoCE's base transport header, or of MAC control
+        ("partition", np.int32),  # of RoCE, 15 bits
+        ("ttl", np.int16),  # time to live, or hop limit
         ("vlan", np.int16),  # identifier of the outermost tag
         ("protocol", np.int16),  # of IP, behind IPv6's extension headers
         ("kind", np.int8),  # a Kind
         ("priority", np.int8),  # priority code point of the outermost tag
         ("tags", np.int8),  # number of VLAN tags
+        ("tunnel", np.int8),  # bits of TUNNELS: those around the fields above, 0 without any
         ("version", np.int8),  # 4, 6, or 0 without IP
         ("ecn", np.int8),  # the code point, 0 to 3
         ("notice", np.int8),  # RoCE: 2 for FECN, 1 for BECN, 3 for both

@@ -24,7 +24,7 @@ from traces.analysis.latency_matching import BINS, FINE, bin_of, largest, lower_
 from traces.analysis.sequence_numbers import count_sequence_number
 from traces.analysis.time_bins import MOST_BINS, TimeBins
 from traces.capture import open_capture
-from traces.dissect import Kind, dissect
+from traces.dissect import ABSENT, Kind, dissect
 from traces.dissect.header_parser import ETHERNET
 
 
@@ -90,10 +90,24 @@ def test_histogram_bins_are_at_most_a_thirty_second_wide(value) -> None:  # type
         assert edges[index + 1] - edges[index] <= max(int(edges[index]) // FINE, 1)
 
 
-IDENTITY = (
-    "source", "destination", "from_high", "from_low", "to_high", "to_low", "source_port",
-    "destination_port", "protocol", "kind", "qp", "ethertype", "vlan",
-)  # fmt: skip
+ENDS = ("protocol", "kind", "qp", "ethertype", "destination_port", "tunnel", "network")
+
+
+def identity(header: np.void) -> tuple[int, ...]:
+    """What identifies the flow of a frame, as docs/analyze.md says."""
+    names = [*ENDS]
+    roce = header["kind"] in (Kind.ROCE, Kind.CNP)
+    if header["protocol"] == ABSENT:
+        names += ["source", "destination"]
+    else:
+        names += ["from_high", "from_low", "to_high", "to_low"]
+    if not roce:
+        names += ["source_port"]
+        if header["protocol"] == ABSENT:
+            names += ["vlan"]
+    return (*(int(header[name]) for name in names), int(header["partition"]) if roce else 0)
+
+
 CONTROL = (Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.PROBE, Kind.ECHO)
 
 
@@ -126,7 +140,7 @@ def test_frames_that_look_familiar_are_counted_as_if_each_were_dissected(tmp_pat
                     flow = int.from_bytes(batch.frame(row)[begin : begin + 4], "big")
                     # its port is more than the flow's where it has a path entropy
                     header["source_port"] = SOURCE_PORT_BASE | (flow & SOURCE_PORT_MASK)
-                sums = wanted[(*(int(header[name]) for name in IDENTITY), flow)]
+                sums = wanted[(*identity(header), flow)]
                 more = (1, batch.original[row], *(int(header["ecn"]) == one for one in (1, 2, 3)))
                 sums[:] = [int(a + b) for a, b in zip(sums, more, strict=True)]
     own = table.flows[1 : len(table)]

@@ -31,14 +31,19 @@ def collected(*passed: int, kept: int = 8) -> Any:
     flows["point"] = [0, 0, 1]
     flows["number"] = [0, 6, 6]
     keys = np.zeros((3, WORDS), np.int64)
-    keys[:, 0] = 0x0254_4200_0007
-    return SimpleNamespace(matcher=matcher, flows=SimpleNamespace(flows=flows, keys=keys))
+    flows["source"] = 0x0254_4200_0007
+    return SimpleNamespace(
+        matcher=matcher,
+        flows=SimpleNamespace(flows=flows, keys=keys),
+        corrections={},
+        point_clocks=lambda: np.zeros(2, np.int64),
+    )
 
 
 def test_a_hop_is_told_with_its_ends_and_its_flow() -> None:
     seen = collected(*range(1, 101))
     seen.matcher.hops[AFTER]["other_paths"] = 4
-    (hop,) = latencies(seen, NAMES)
+    (hop,) = latencies(seen, NAMES, [])
     assert (hop.before, hop.after, hop.source) == (*NAMES, "02:54:42:00:00:07")
     assert (hop.flow, hop.frames, hop.other_paths) == (6, 100, 4)
 
@@ -56,7 +61,7 @@ def test_a_hop_is_told_with_its_ends_and_its_flow() -> None:
 def test_percentiles_are_what_so_many_frames_do_not_exceed(
     passed: list[int], p50: int, p99: int
 ) -> None:
-    (hop,) = latencies(collected(*passed), NAMES)
+    (hop,) = latencies(collected(*passed), NAMES, [])
     assert hop.latency_s == {
         "min": pytest.approx(min(passed) / 1e9),
         "mean": pytest.approx(sum(passed) / len(passed) / 1e9),
@@ -69,20 +74,20 @@ def test_percentiles_are_what_so_many_frames_do_not_exceed(
 def test_a_percentile_is_the_top_of_its_bin_and_never_above_the_most() -> None:
     """1000 lies in the bin from 992 to 1007, 1000 and 2000 in different ones."""
     assert bin_of(992) == bin_of(1007) == bin_of(991) + 1 == bin_of(1008) - 1
-    (hop,) = latencies(collected(1000, 2000), NAMES)
+    (hop,) = latencies(collected(1000, 2000), NAMES, [])
     assert hop.latency_s["p50"] == pytest.approx(1007e-9)
     assert hop.latency_s["p99"] == pytest.approx(2000e-9)
 
 
 def test_without_a_histogram_there_are_no_percentiles() -> None:
-    (hop,) = latencies(collected(1, 2, kept=AFTER), NAMES)
+    (hop,) = latencies(collected(1, 2, kept=AFTER), NAMES, [])
     assert set(hop.latency_s) == {"min", "mean", "max"}
-    (hop,) = latencies(collected(1, 2, kept=AFTER + 1), NAMES)
+    (hop,) = latencies(collected(1, 2, kept=AFTER + 1), NAMES, [])
     assert hop.latency_s["p99"] == pytest.approx(2e-9)
 
 
 def test_a_flow_that_was_seen_once_has_no_latency() -> None:
-    assert latencies(collected(), NAMES) == []
+    assert latencies(collected(), NAMES, []) == []
 
 
 def paused(*links: PauseLink, known: bool = True) -> Any:

@@ -10,6 +10,7 @@ from traces.analysis.latency_matching import (
     BINS,
     HOP,
     MOST_ROWS,
+    NO_LINKS,
     Matcher,
     bin_of,
     identities,
@@ -32,7 +33,7 @@ class Matched:
         self.hops = np.zeros(len(SAME), HOP)
         self.histogram = np.zeros((kept, BINS), np.int32)
         self.waiting = np.zeros((sets, 4, 4), np.int64)
-        match(np.array(rows, np.int64), SAME, self.waiting, self.hops, self.histogram)
+        match(np.array(rows, np.int64), SAME, self.waiting, self.hops, self.histogram, NO_LINKS)
 
     def hop(self, row: int) -> dict[str, int]:
         """Of what arrived there."""
@@ -90,7 +91,7 @@ def test_an_empty_place_is_no_sighting() -> None:
     """Whatever a flow and a number come to: here to what an empty place holds."""
     hops, histogram = np.zeros(2, HOP), np.zeros((2, BINS), np.int32)
     waiting = np.zeros((1, 4, 4), np.int64)
-    match(np.array([(10, 1, 0)]), np.zeros(2, np.int64), waiting, hops, histogram)
+    match(np.array([(10, 1, 0)]), np.zeros(2, np.int64), waiting, hops, histogram, NO_LINKS)
     assert (hops["frames"].sum(), waiting[0, 0].tolist()) == (0, [0, 0, 1, 10])
 
 
@@ -128,7 +129,7 @@ def test_a_set_has_the_places_that_it_was_given() -> None:
     hops, histogram = np.zeros(len(SAME), HOP), np.zeros((5, BINS), np.int32)
     waiting = np.zeros((1, 2, 4), np.int64)
     seen = [(1, A, 1), (2, A, 2), (3, A, 3), (51, B, 3), (52, B, 2), (53, B, 1)]
-    match(np.array(seen, np.int64), SAME, waiting, hops, histogram)
+    match(np.array(seen, np.int64), SAME, waiting, hops, histogram, NO_LINKS)
     assert hops["frames"].tolist() == [0, 0, 2, 0, 0], "the last two waited until then"
 
 
