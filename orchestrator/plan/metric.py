@@ -30,18 +30,33 @@ class Unit:
 
 
 BYTES = Unit("B", SIZE)
+"""Octets; bounds with a unit, such as "26KB"."""
 BITS_PER_SECOND = Unit("bit/s", RATE)
+"""Bits per second; bounds with a unit, such as "10Gb/s"."""
 SECONDS = Unit("s", DURATION, 10**12)
+"""Seconds; bounds with a unit, such as "20us"."""
 RATIO = Unit("ratio")
+"""A share or a quotient, without a unit."""
 COUNT = Unit("count")
+"""A number of frames, messages, events."""
 HERTZ = Unit("Hz")
+"""Per second."""
 NUMBER = Unit("1")
 """Of an algorithm's own: a count, a ratio, a stage."""
 UNITS = (BYTES, BITS_PER_SECOND, SECONDS, RATIO, COUNT, HERTZ, NUMBER)
 SAMPLE_UNITS = {"B": BYTES, "bit/s": BITS_PER_SECOND, "1": COUNT}
 """Unit of a sampled quantity that figures draw -> the unit of its axis."""
 
-COUNTER, GAUGE, HISTOGRAM, MESSAGES, RUN = "counter", "gauge", "histogram", "messages", "run"
+COUNTER = "counter"
+"""Reduction: the increase within the phase."""
+GAUGE = "gauge"
+"""Reduction: a statistic of the samples within the phase."""
+HISTOGRAM = "histogram"
+"""Reduction: a statistic of a histogram within the phase."""
+MESSAGES = "messages"
+"""Reduction: a statistic of the application messages that end within the phase."""
+RUN = "run"
+"""Reduction: of the whole run only."""
 CAPTURES = "captures"
 BASES = (COUNTER, GAUGE, HISTOGRAM, MESSAGES, CAPTURES, RUN)
 """How a metric is reduced: counter (its increase within the phase), gauge (a statistic of the

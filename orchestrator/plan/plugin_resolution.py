@@ -74,11 +74,11 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     for step, action in zip(data["timeline"], actions, strict=True):
         if action.to is not None:
             step["to"] = action.to
+        if action.verb == "set":
+            step["set"] = action.key
     data.pop(KEY, None)
     if table := options.to_table():
         data[KEY] = {plan.target: table}
-        if action.verb == "set":
-            step["set"] = action.key
     ordered = tuple(sorted(actions, key=lambda action: action.at))
     return Resolution(data, uses, ordered, options)
 

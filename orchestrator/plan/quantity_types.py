@@ -26,9 +26,14 @@ def _exact(quantity: units.Quantity) -> tuple[Any, ...]:
 
 
 Size = Annotated[int, *_exact(units.SIZE)]
+"""Octets as int, from text with a unit, such as "26KB"."""
 Duration = Annotated[int, *_exact(units.DURATION)]
+"""ps as int, from text with a unit, such as "20us"."""
 Rate = Annotated[int, *_exact(units.RATE)]
+"""bit/s as int, from text with a unit, such as "10Gb/s"."""
 Ratio = Annotated[Fraction, BeforeValidator(units.parse_ratio), PlainSerializer(units.format_ratio)]
+"""Exact fraction, from text such as "1/128", "0.5" or "15%"; a kernel reads it as two int64,
+`name_num` and `name_den`."""
 
 
 def integer_text(value: object) -> object:

@@ -64,8 +64,9 @@ if TYPE_CHECKING:  # isort: off
         RequestMessage, SegmentMessage, SignalMessage, StampMessage,
     )
     from orchestrator.plan.algorithm_params import (
-        Duration, EcnParams, Params, Rate, Ratio, RatioLimit, Sender, Size, from_file,
+        EcnParams, Params, RatioLimit, Sender, from_file,
     )
+    from orchestrator.plan.quantity_types import Duration, Rate, Ratio, Size
     from orchestrator.plan.field_types import LONGEST_FRAME
     from orchestrator.plan.observables import Observed
     from orchestrator.plan.plan import Plan, ResolvedPlan
@@ -73,6 +74,11 @@ if TYPE_CHECKING:  # isort: off
         UnitError, parse_duration, parse_rate, parse_ratio, parse_size,
     )
     from orchestrator.profile.profile_store import read_profile
+    from orchestrator.plan.metric import (
+        BITS_PER_SECOND, BYTES, COUNT, COUNTER, GAUGE, HERTZ, HISTOGRAM, MESSAGES, NUMBER, RATIO,
+        SECONDS, Metric, Unit,
+    )
+    from orchestrator.plan.target_options import TargetOptions
     from orchestrator.profile.quantiles import SHARES as QUANTILE_SHARES
     from orchestrator.progress import Progress, Report
     from orchestrator.recording import Column, Event, FrameSeen, Recording
@@ -87,30 +93,31 @@ if TYPE_CHECKING:  # isort: off
     from traces.dissect.header_record import Kind as HeaderKind
 
 __all__ = [
-    "ACK", "AS_KERNELS", "AS_VERILOG_TOO", "BIT_PS", "CE", "CNM", "CNP", "CORE_FRAME_TYPES",
-    "CREDIT", "DATA", "DROP", "DROPS", "ECHO", "ECT0", "ECT1", "ENDLESS", "FIRST_OF_PLUGINS",
-    "FLOW", "FORWARD", "FRAME", "GRANT", "HEADERS", "HOST", "IGNORES", "IN_ENGINE", "IN_SOFTWARE",
-    "KBIT_NS", "LANE", "LIMITER", "LONGEST_FRAME", "LOST", "MOST_ENTROPY", "MOST_PRODUCT",
-    "MOST_STAMPS", "NEVER", "NODE", "NONE", "NOTHING", "NOTIFY_ARRIVING", "NOTIFY_HEAD",
-    "NOTIFY_LARGEST", "NOTIFY_RANDOM_UNIT", "NOT_ECT", "NO_TIME", "OBEYS", "PAUSE", "PFC", "PORT",
-    "PROBE", "QUANTILE_SHARES", "QUEUE", "REFLECT", "REQUEST", "REQUEST_CREDIT", "RETURNED", "SACK",
-    "SEND", "STAMP", "STAMP_IF_LARGER", "STAMP_IF_SMALLER", "STAMP_PORT", "STAMP_QUEUED",
+    "ACK", "AS_KERNELS", "AS_VERILOG_TOO", "BITS_PER_SECOND", "BIT_PS", "BYTES", "CE", "CNM", "CNP",
+    "CORE_FRAME_TYPES", "COUNT", "COUNTER", "CREDIT", "DATA", "DROP", "DROPS", "ECHO", "ECT0",
+    "ECT1", "ENDLESS", "FIRST_OF_PLUGINS", "FLOW", "FORWARD", "FRAME", "GAUGE", "GRANT", "HEADERS",
+    "HERTZ", "HISTOGRAM", "HOST", "IGNORES", "IN_ENGINE", "IN_SOFTWARE", "KBIT_NS", "LANE",
+    "LIMITER", "LONGEST_FRAME", "LOST", "MESSAGES", "MOST_ENTROPY", "MOST_PRODUCT", "MOST_STAMPS",
+    "NEVER", "NODE", "NONE", "NOTHING", "NOTIFY_ARRIVING", "NOTIFY_HEAD", "NOTIFY_LARGEST",
+    "NOTIFY_RANDOM_UNIT", "NOT_ECT", "NO_TIME", "NUMBER", "OBEYS", "PAUSE", "PFC", "PORT", "PROBE",
+    "QUANTILE_SHARES", "QUEUE", "RATIO", "REFLECT", "REQUEST", "REQUEST_CREDIT", "RETURNED", "SACK",
+    "SECONDS", "SEND", "STAMP", "STAMP_IF_LARGER", "STAMP_IF_SMALLER", "STAMP_PORT", "STAMP_QUEUED",
     "STAMP_RATE", "STAMP_SENT", "STAMP_TIME", "STAMP_WORDS", "TRIM", "TRIMMED", "WITHDRAWN",
     "AckMessage", "Algorithm", "ApplicationMessages", "BadInput", "Capability", "CnmMessage",
     "Column", "Connections", "CreditMessage", "Duration", "EcnParams", "Event", "FrameSeen",
-    "FrameType", "GrantMessage", "HeaderKind", "Kernel", "Observed", "Params", "PauseMessage",
-    "Plan", "ProbeMessage", "Problem", "Progress", "Rate", "Ratio", "RatioLimit", "Recording",
-    "Refused", "Report", "RequestMessage", "ResolvedPlan", "Rtl", "RtlDifference", "RtlHunted",
-    "RtlOptions", "Schedule", "SegmentMessage", "Sender", "Session", "SignalMessage", "Size",
-    "StampMessage", "TailbackError", "Target", "UnitError", "Waiting", "assemble", "checksum",
-    "compiled", "congestion_point", "delay_line", "dissect", "flow_state", "format_quantity",
-    "from_file", "headers_of", "hookimpl", "ip", "jittered", "length", "lfsr_next", "mac",
-    "match_octets", "messages", "mul_div", "mul_div_capped", "near", "notification_point", "number",
-    "octets_in", "open_capture", "output_console", "parse_duration", "parse_rate", "parse_ratio",
-    "parse_size", "pause", "print_json", "quanta_time", "reaction_point", "read_profile",
-    "receiver", "record", "record_run", "rest_of", "shown", "simulate", "square_root",
-    "stamp_growth", "stamp_of", "stamps_of", "text_table", "traffic", "transport", "watchdog",
-    "wire_time", "word_at", "write_octets",
+    "FrameType", "GrantMessage", "HeaderKind", "Kernel", "Metric", "Observed", "Params",
+    "PauseMessage", "Plan", "ProbeMessage", "Problem", "Progress", "Rate", "Ratio", "RatioLimit",
+    "Recording", "Refused", "Report", "RequestMessage", "ResolvedPlan", "Rtl", "RtlDifference",
+    "RtlHunted", "RtlOptions", "Schedule", "SegmentMessage", "Sender", "Session", "SignalMessage",
+    "Size", "StampMessage", "TailbackError", "Target", "TargetOptions", "Unit", "UnitError",
+    "Waiting", "assemble", "checksum", "compiled", "congestion_point", "delay_line", "dissect",
+    "flow_state", "format_quantity", "from_file", "headers_of", "hookimpl", "ip", "jittered",
+    "length", "lfsr_next", "mac", "match_octets", "messages", "mul_div", "mul_div_capped", "near",
+    "notification_point", "number", "octets_in", "open_capture", "output_console", "parse_duration",
+    "parse_rate", "parse_ratio", "parse_size", "pause", "print_json", "quanta_time",
+    "reaction_point", "read_profile", "receiver", "record", "record_run", "rest_of", "shown",
+    "simulate", "square_root", "stamp_growth", "stamp_of", "stamps_of", "text_table", "traffic",
+    "transport", "watchdog", "wire_time", "word_at", "write_octets",
 ]
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -124,10 +131,17 @@ SECTIONS: dict[str, dict[str, str]] = {
         "orchestrator.plan.observables": "Observed",
         "orchestrator.rtl_module": "Rtl RtlOptions RtlDifference RtlHunted",
     },
+    "Metrics": {
+        "orchestrator.plan.metric": (
+            "Metric Unit BYTES BITS_PER_SECOND SECONDS RATIO COUNT HERTZ NUMBER COUNTER GAUGE "
+            "HISTOGRAM MESSAGES"
+        ),
+    },
     "Parameters": {
         "orchestrator.plan.algorithm_params": (
-            "Params EcnParams Size Duration Rate Ratio RatioLimit Sender from_file"
+            "Params EcnParams RatioLimit Sender from_file"
         ),
+        "orchestrator.plan.quantity_types": "Size Duration Rate Ratio",
         "orchestrator.plan.units": "UnitError parse_size parse_duration parse_rate parse_ratio",
         "orchestrator.errors": "TailbackError BadInput Refused Problem",
     },
@@ -186,6 +200,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Targets": {
         "orchestrator.target": "Target",
+        "orchestrator.plan.target_options": "TargetOptions",
         "orchestrator.plan.plan": "Plan ResolvedPlan",
         "orchestrator.progress": "Progress Report",
         "orchestrator.recording": "Recording Column Event FrameSeen",

@@ -5,8 +5,7 @@ Plans expect it ([[expect]]) and draw it ([[figure]]); `report.html` has a panel
 
 from __future__ import annotations
 
-from orchestrator.hookspecs import hookimpl
-from orchestrator.plan.metric import GAUGE, RATIO, Metric
+from tailback.plugin import GAUGE, RATIO, Metric, hookimpl
 
 
 def empty_share(recording, entity, phase):
