@@ -78,7 +78,7 @@ def test_blocks_in_lists_and_their_comments_are_found(page: Write) -> None:
         ("tailback rum quickstart", "rum"),
         ("tailback run quickstart --speed 3", "--speed"),
         ("tailback run", "PLAN"),
-        ("tailback run quickstart --cores many", "many"),
+        ("tailback run quickstart --jobs many", "many"),
         ("tailback keys knock lab.pub", "knock"),
         ("for a in 1 2; do tailback report; done", "RUN"),
         ("X=$(tailback plain quickstart)", "plain"),
