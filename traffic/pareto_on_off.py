@@ -47,7 +47,9 @@ def scale_down(whole, share, of):  # type: ignore[no-untyped-def]
     """whole * share / of, rounded down, for a whole of 0 .. 2^60 and 0 <= share <= of < 2^41.
 
     The product need not fit an int64: digits of 20 bits of the whole are multiplied one by one.
+    A share above `of` counts as `of`.
     """
+    share = min(share, of)
     found = 0
     rest = 0
     for place in range(2, -1, -1):
@@ -140,7 +142,7 @@ first burst is drawn. `carry`: of the slots, see `traffic.pareto_on_off.slot`.""
 def draw_length(state, params, mean):  # type: ignore[no-untyped-def]
     """A length (ps) of the Pareto distribution with this mean."""
     state.lfsr = lfsr_next(state.lfsr)
-    least = scale_down(mean, params.shape_num - params.shape_den, params.shape_num)
+    least = scale_down(mean, max(params.shape_num - params.shape_den, 0), params.shape_num)
     exponent = negative_log2(state.lfsr) * params.shape_den // params.shape_num
     return times_power(least, exponent)
 
@@ -154,11 +156,11 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
         state.lfsr = lfsr_next(state.lfsr)
         if (state.lfsr >> 12) * params.peak < params.rate << 20:
             state.left = draw_length(state, params, params.burst)
-    state.left -= gap
     if beyond == 0:
         return gap
+    state.left -= gap
     full = gap
-    off = params.burst * (beyond // params.rate)
+    off = params.burst * min(beyond // params.rate, MOST_PEAK)
     off += scale_down(params.burst, beyond % params.rate, params.rate)
     draws = 0
     while state.left < full and draws < MOST_DRAWS:
