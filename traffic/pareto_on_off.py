@@ -150,7 +150,7 @@ def draw_length(state, params, mean):  # type: ignore[no-untyped-def]
 def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """ps from this frame to the next: of the burst under way, or of the next one."""
     gap = slot(state, flow.length, params.peak)
-    beyond = params.peak - params.rate
+    beyond = max(params.peak - params.rate, 0)
     if state.begun == 0:  # begin within a burst or before one, as likely as at any other time
         state.begun = 1
         state.lfsr = lfsr_next(state.lfsr)
@@ -169,11 +169,16 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
         state.left += draw_length(state, params, params.burst)
     if state.left < full:  # a frame of so many bursts that their mean is known
         bursts = (full - state.left + params.burst - 1) // params.burst
-        gap = min(gap + min(bursts, NEVER // max(off, 1)) * off, NEVER)
-        state.left += bursts * params.burst
+        gap = min(gap + min(bursts, NEVER // 2 // max(off, 1)) * off, NEVER)
+        state.left = full + (state.left - full) % params.burst
     return gap
 
 
 PARETO: Algorithm = traffic(
-    "pareto-onoff", "bursts and silence of Pareto lengths", ParetoOnOff, STATE, next=interval
+    "pareto-onoff",
+    "bursts and silence of Pareto lengths",
+    ParetoOnOff,
+    STATE,
+    next=interval,
+    bounds={"left": (0, 1 << 62)},
 )
