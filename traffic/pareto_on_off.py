@@ -47,7 +47,9 @@ def scale_down(whole, share, of):  # type: ignore[no-untyped-def]
     """whole * share / of, rounded down, for a whole of 0 .. 2^60 and 0 <= share <= of < 2^41.
 
     The product need not fit an int64: digits of 20 bits of the whole are multiplied one by one.
+    A share above `of` counts as `of`.
     """
+    share = min(share, of)
     found = 0
     rest = 0
     for place in range(2, -1, -1):
@@ -140,7 +142,7 @@ first burst is drawn. `carry`: of the slots, see `traffic.pareto_on_off.slot`.""
 def draw_length(state, params, mean):  # type: ignore[no-untyped-def]
     """A length (ps) of the Pareto distribution with this mean."""
     state.lfsr = lfsr_next(state.lfsr)
-    least = scale_down(mean, params.shape_num - params.shape_den, params.shape_num)
+    least = scale_down(mean, max(params.shape_num - params.shape_den, 0), params.shape_num)
     exponent = negative_log2(state.lfsr) * params.shape_den // params.shape_num
     return times_power(least, exponent)
 
@@ -148,17 +150,17 @@ def draw_length(state, params, mean):  # type: ignore[no-untyped-def]
 def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """ps from this frame to the next: of the burst under way, or of the next one."""
     gap = slot(state, flow.length, params.peak)
-    beyond = params.peak - params.rate
+    beyond = max(params.peak - params.rate, 0)
     if state.begun == 0:  # begin within a burst or before one, as likely as at any other time
         state.begun = 1
         state.lfsr = lfsr_next(state.lfsr)
         if (state.lfsr >> 12) * params.peak < params.rate << 20:
             state.left = draw_length(state, params, params.burst)
-    state.left -= gap
     if beyond == 0:
         return gap
+    state.left -= gap
     full = gap
-    off = params.burst * (beyond // params.rate)
+    off = params.burst * min(beyond // params.rate, MOST_PEAK)
     off += scale_down(params.burst, beyond % params.rate, params.rate)
     draws = 0
     while state.left < full and draws < MOST_DRAWS:
@@ -167,11 +169,16 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
         state.left += draw_length(state, params, params.burst)
     if state.left < full:  # a frame of so many bursts that their mean is known
         bursts = (full - state.left + params.burst - 1) // params.burst
-        gap = min(gap + min(bursts, NEVER // max(off, 1)) * off, NEVER)
-        state.left += bursts * params.burst
+        gap = min(gap + min(bursts, NEVER // 2 // max(off, 1)) * off, NEVER)
+        state.left = full + (state.left - full) % params.burst
     return gap
 
 
 PARETO: Algorithm = traffic(
-    "pareto-onoff", "bursts and silence of Pareto lengths", ParetoOnOff, STATE, next=interval
+    "pareto-onoff",
+    "bursts and silence of Pareto lengths",
+    ParetoOnOff,
+    STATE,
+    next=interval,
+    bounds={"left": (0, 1 << 62)},
 )

@@ -27,6 +27,10 @@ from tailback.plugin import (
 from traffic.pareto_on_off import slot
 
 DRAW_BITS = 31
+MOST_OCTETS = 1 << 59
+"""Never reached: all flows of 1 to 10^7 octets together are below 2^46."""
+MOST_MEAN = 1 << 24
+"""Never reached: octets of the frames of a flow of 10^7, one of them 65 535 long."""
 
 
 class RandomFlows(Params):
@@ -78,9 +82,10 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
     gap = slot(state, flow.length, params.peak)
     if state.left > 0:
         return gap
-    sizes = params.max_size - params.min_size + 1
-    frames = _frames_to(params.max_size, flow.length) - _frames_to(params.min_size - 1, flow.length)
-    octets = frames * flow.length // sizes
+    sizes = max(params.max_size - params.min_size, 0) + 1
+    length = max(flow.length, 1)
+    frames = _frames_to(params.max_size, length) - _frames_to(params.min_size - 1, length)
+    octets = min(max(min(frames, MOST_OCTETS // length) * length // sizes, 0), MOST_MEAN)
     pause = wire_time(octets, params.rate) - wire_time(octets, params.peak)
     state.left = params.min_size + _uniform(state, sizes)
     return gap + _uniform(state, 2 * pause + 1)

@@ -10,7 +10,7 @@ from firmware.proof.symbolic_bench import Stimulus, differences
 
 KERNEL = '''"""{name}: {event} of {place} {what}."""
 
-from firmware.proof.counterexample_replay import trouble_of
+from firmware.proof.counterexample_replay import fault_of
 from orchestrator.registry import Registry
 
 VALUES = {{
@@ -20,7 +20,7 @@ VALUES = {{
 
 def test_{test}():
     algorithm = Registry.load().find({kind!r}, {name!r})
-    assert trouble_of(algorithm, {event!r}, VALUES) == ""
+    assert fault_of(algorithm, {event!r}, VALUES) == ""
 '''
 MODULE = '''"""{name}: {what}."""
 

@@ -46,6 +46,11 @@ CONTRACTS: dict[tuple[str, str], Contract] = {
     ("traffic.cubic_window", "cube_root"): Contract(
         ((-(1 << 62), (1 << 62)),), _cube_root, "21 bits, found from the top down"
     ),
+    ("traffic.pareto_on_off", "scale_down"): Contract(
+        ((0, 1 << 60), (0, (1 << 41) - 1), (1, (1 << 41) - 1)),
+        lambda whole, share, of: (0, max(whole[1], 0)),
+        "no more than the whole, as its docstring has it",
+    ),
     ("traffic.pareto_on_off", "negative_log2"): Contract(
         ((1, (1 << 32) - 1),), lambda value: (0, 32 << 30), "30 bits behind the point, at most 32"
     ),

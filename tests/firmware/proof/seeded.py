@@ -64,13 +64,13 @@ SEEDED: list[tuple[str, Fault]] = [
         "hpcc",
         "plugins/hpcc.py",
         (ZERO, "// (params.base_rtt // 1000)", "// (params.base_rtt // 10**9)"),
-        (ZERO, "max(state.u, ONE >> 10)", "state.u"),
+        (ZERO, "max(state.u, UNIT >> 10)", "state.u"),
         (
             ZERO,
             "max(rate // 1000 * gap // (KBIT_NS >> 4), 1)",
             "rate // 1000 * gap // (KBIT_NS >> 4)",
         ),
-        (CLAMP, "min(u, ONE << 10), min(gap, base)", "u, min(gap, base)"),
+        (CLAMP, "min(u, UNIT << 10), min(gap, base)", "u, min(gap, base)"),
         (
             ZERO,
             "fits = max(octets_in(rate, params.base_rtt), 1)",
@@ -177,8 +177,16 @@ SEEDED: list[tuple[str, Fault]] = [
         "reaction_point",
         "dctcp",
         "plugins/dctcp.py",
-        (ZERO, "// state.seen, ONE)", "// (state.seen - limiter.acked), ONE)"),
-        (ZERO, "state.alpha) * params.g_num // params.g_den", "state.alpha) // (ONE - share)"),
+        (
+            ZERO,
+            "// state.seen, ALPHA_UNIT)",
+            "// (state.seen - limiter.acked), ALPHA_UNIT)",
+        ),
+        (
+            ZERO,
+            "state.alpha) * params.g_num // params.g_den",
+            "state.alpha) // (ALPHA_UNIT - share)",
+        ),
     ),
     *_rows(
         "congestion_point",
@@ -210,19 +218,19 @@ SEEDED: list[tuple[str, Fault]] = [
         "host-jitter",
         "plugins/host_jitter.py",
         (ZERO, "between = max(high - low, 1)", "between = high - low"),
-        (CLAMP, "min(time // den, FAR // num) * num", "time // den * num"),
+        (CLAMP, "min(time // den, LATEST_PS // num) * num", "time // den * num"),
     ),
     *_rows(
         "traffic",
         "pareto-onoff",
         "traffic/pareto_on_off.py",
-        (WIDER, "params.peak * 1000 // params.rate", "params.peak * 10**9 // params.rate"),
+        (WIDER, "params.burst * min(beyond // params.rate, MOST_PEAK)", "params.burst * beyond"),
     ),
     *_rows(
         "traffic",
         "trace",
         "traffic/capture_replay.py",
-        (ZERO, "max(before - state.first, 1)", "(before - state.first)"),
+        (ZERO, "max(state.made, 1)", "state.made"),
     ),
     *_rows(
         "transport",

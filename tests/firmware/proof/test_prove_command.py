@@ -99,7 +99,7 @@ def test_a_changed_kernel_is_proved_anew(
 @pytest.mark.parametrize(
     ("constant", "file"),
     [
-        ("PROVER", "ranges.py"),
+        ("PROVER", "field_ranges.py"),
         ("PROVER", "claims_qcn.py"),
         ("RTL", "ps_clock.v"),
         ("KERNELS", "qcn_cp.py"),

@@ -134,7 +134,7 @@ DIVIDES = congestion_point(
 )
 
 
-@pytest.mark.parametrize("place", ["overflow._fits", "reached.trouble_of"])
+@pytest.mark.parametrize("place", ["overflow._fits", "reached.fault_of"])
 def test_what_is_refuted_stays_so_when_time_ends_meanwhile(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
