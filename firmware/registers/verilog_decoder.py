@@ -6,8 +6,8 @@ from firmware.registers import register_map as at
 from firmware.registers.register_map import Register, RegisterMap
 
 HEAD = """\
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // {summary}: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// {summary}: the register window. See docs/registers.md.
 `default_nettype none
 
 module {module}_registers #(

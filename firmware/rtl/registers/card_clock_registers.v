@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // Clock of a card: the time that starts of flows and phases of buckets are set in: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// Clock of a card: the time that starts of flows and phases of buckets are set in: the register window. See docs/registers.md.
 `default_nettype none
 
 module card_clock_registers #(

@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // Delay line: a stream's frames, each as late as is set: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// Delay line: a stream's frames, each as late as is set: the register window. See docs/registers.md.
 `default_nettype none
 
 module delay_line_registers #(

@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // Packet generators of a NIC: constant bit rate, a host queue each: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// Packet generators of a NIC: constant bit rate, a host queue each: the register window. See docs/registers.md.
 `default_nettype none
 
 module flow_sources_registers #(

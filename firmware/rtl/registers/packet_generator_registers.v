@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // Packet generator: one flow of constant bit rate; enable starts it, its fields stand: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// Packet generator: one flow of constant bit rate; enable starts it, its fields stand: the register window. See docs/registers.md.
 `default_nettype none
 
 module packet_generator_registers #(

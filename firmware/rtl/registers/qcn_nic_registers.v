@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // QCN NIC: its port, and what its flows and limiters are at: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// QCN NIC: its port, and what its flows and limiters are at: the register window. See docs/registers.md.
 `default_nettype none
 
 module qcn_nic_registers #(

@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // QCN reaction point: N limiters on one calculator: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// QCN reaction point: N limiters on one calculator: the register window. See docs/registers.md.
 `default_nettype none
 
 module qcn_rp_registers #(

@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // QCN switch: routes. Its ports follow, each as a switch_port and a qcn_cp: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// QCN switch: routes. Its ports follow, each as a switch_port and a qcn_cp: the register window. See docs/registers.md.
 `default_nettype none
 
 module qcn_switch_registers #(

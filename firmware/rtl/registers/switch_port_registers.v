@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // One port of a QCN switch: output queue, service rate, PAUSE: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// One port of a QCN switch: output queue, service rate, PAUSE: the register window. See docs/registers.md.
 `default_nettype none
 
 module switch_port_registers #(

@@ -1,5 +1,5 @@
-// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be
-edited. // Token buckets of N limiters: the register window. See docs/registers.md.
+// Made from firmware/registers/register_maps.py by `python -m firmware.registers`; not to be edited.
+// Token buckets of N limiters: the register window. See docs/registers.md.
 `default_nettype none
 
 module token_bucket_registers #(
