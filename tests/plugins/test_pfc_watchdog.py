@@ -102,7 +102,7 @@ def test_what_it_does_is_a_parameter(action: str, stance: int) -> None:
 
 
 def test_a_poll_above_the_detection_is_refused() -> None:
-    with pytest.raises(ValueError, match="poll must not be above detection"):
+    with pytest.raises(ValueError, match="polling_interval must not be above detection_time"):
         PfcWatchdog(detection=MS, poll=2 * MS)
 
 

@@ -16,7 +16,16 @@ from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point
-from tests.orchestrator.worlds import ALIGNED, MS, US, Empty, Table, line_of_three, run_in_steps, run_until
+from tests.orchestrator.worlds import (
+    ALIGNED,
+    MS,
+    US,
+    Empty,
+    Table,
+    line_of_three,
+    run_in_steps,
+    run_until,
+)
 
 STATE = record("acks", "octets", "marks", "losses", "by_ack", "least_rtt", "most_flight", "went")
 FRAME = 1500
