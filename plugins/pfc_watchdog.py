@@ -2,12 +2,10 @@
 
 A queue in which frames wait and that sent none for `detection_time`, held by its neighbour all the
 while, is in a storm. Until none of the frames that hold it has come for `restoration_time` (0:
-twice
-`detection_time`, as there) what is in it and what comes is dropped, or sent in spite of them; then
-they
-hold it again. The queue is looked at every `polling_interval` from the first frame on that holds
-it, so that a
-storm is found within `detection_time` and one more `polling_interval`. `alert` counts alone.
+twice `detection_time`, as there) what is in it and what comes is dropped, or sent in spite of
+them; then they hold it again. The queue is looked at every `polling_interval` from the first frame
+on that holds it, so that a storm is found within `detection_time` and one more
+`polling_interval`. `alert` counts alone.
 
 The design is that of SONiC's wiki, PFC Watchdog Design: detection, mitigation, restoration, each
 per queue. There the switch also drops what comes in by the same port and priority (later versions
@@ -65,7 +63,7 @@ class PfcWatchdog(Params):
     @model_validator(mode="after")
     def _in_order(self) -> PfcWatchdog:
         if self.polling_interval > self.detection_time:
-            raise ValueError("poll must not be above detection")
+            raise ValueError("polling_interval must not be above detection_time")
         return self
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.algorithm import Algorithm
+from orchestrator.plan.former_names import former_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "algorithms.md"
-PLUGINS = ("af_qcn", "bcn", "dcqcn_rp", "p4qcn_cp", "p4qcn_rp", "qcn_cp", "qcn_rp", "red")
+PLUGINS = ("af_qcn", "bcn", "dcqcn_rp", "p4qcn_cp", "p4qcn_rp", "qcn_cp", "qcn_rp", "red_marking")
 
 
 def rows(algorithm: Algorithm) -> list[str]:
@@ -23,6 +24,7 @@ def rows(algorithm: Algorithm) -> list[str]:
         default = f"`{field.default_text}`" if field.default_text is not None else "must be given"
         bounds = field.bounds.replace("|", "\\|")
         found.append(f"| `{field.name}` | {field.unit} | {default} | {bounds} | ")
+    found += [f"| `{old}` | `{new}` |" for old, new in former_of(algorithm.params).items()]
     for name, values in algorithm.params.presets.items():
         sets = [f"`{key} = {written(value)}`" for key, value in values.items()]
         found.append(f"| `{name}` | {', '.join(sets)} |")

@@ -12,10 +12,10 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.run_result import measure
 from plugins.pfc_watchdog import PFC_WATCHDOG, PfcWatchdog
-from tests.orchestrator.worlds import MS, Table, line_of_three, recorded
+from tests.orchestrator.worlds import ALIGNED, MS, Table, line_of_three, recorded
 from tests.plugins.scheme_driver import Driver
 
-TIMES = {"detection": 4 * MS, "restoration": 8 * MS, "poll": MS}
+TIMES = {"detection_time": 4 * MS, "restoration_time": 8 * MS, "polling_interval": MS}
 
 
 class Watched(Driver):
@@ -83,7 +83,7 @@ def test_it_is_over_when_no_frame_that_holds_it_has_come_for_the_restoration() -
 
 
 def test_the_restoration_is_twice_the_detection_where_none_is_given() -> None:
-    dog = Watched(restoration=0)
+    dog = Watched(restoration_time=0)
     dog.set(frames=7)
     dog.held(0, 99 * MS)
     dog.until(8 * MS - 1)
@@ -102,13 +102,13 @@ def test_what_it_does_is_a_parameter(action: str, stance: int) -> None:
 
 
 def test_a_poll_above_the_detection_is_refused() -> None:
-    with pytest.raises(ValueError, match="poll must not be above detection"):
-        PfcWatchdog(detection=MS, poll=2 * MS)
+    with pytest.raises(ValueError, match="polling_interval must not be above detection_time"):
+        PfcWatchdog(detection_time=MS, polling_interval=2 * MS)
 
 
 def stormy(frames: str = "pause", stop: int = 20 * MS, **dog: Any) -> Table:
     """NIC, switch, a broken one that holds it from 5 ms to `stop`, sink; 100 Mb/s into 1 Gb/s."""
-    table = line_of_three(duration=40 * MS)
+    table = line_of_three(duration=40 * MS, **ALIGNED)
     table["nodes"]["broken"] = {
         "kind": "switch",
         "pause": {"plugin": "stuck-pause", "start": 5 * MS, "stop": stop, "frames": frames}
@@ -122,7 +122,7 @@ def stormy(frames: str = "pause", stop: int = 20 * MS, **dog: Any) -> Table:
     table["traffic"]["gen"]["rate"] = 10**8
     table["nodes"]["switch"]["buffer"] = 10**6
     if dog:
-        params = {"detection": 2 * MS, "restoration": 4 * MS, "poll": MS}
+        params = {"detection_time": 2 * MS, "restoration_time": 4 * MS, "polling_interval": MS}
         table["nodes"]["switch"]["watchdog"] = {"plugin": "pfc-watchdog"} | params | dog
     return table
 

@@ -19,6 +19,7 @@ from traffic.capture_replay import load
 PLAN = """
 name = "repeat"
 duration = "20ms"
+clock_ppm = 0
 
 [nodes.nic]
 kind = "nic"

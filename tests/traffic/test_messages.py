@@ -15,6 +15,7 @@ from orchestrator.recording import MessageTable, Recording
 from orchestrator.registry import Registry
 from orchestrator.run.frame_audit import audit
 from tests.orchestrator.worlds import (
+    ALIGNED,
     MS,
     US,
     Table,
@@ -57,7 +58,7 @@ def test_a_message_alone_takes_the_ideal_time_to_the_picosecond(
     overhead: int,
     inputs: Table | None,
 ) -> None:
-    plan = with_messages(size=size, frame=frame)
+    plan = with_messages(size=size, frame=frame) | ALIGNED
     plan["duration"] = 600 * MS
     plan["sample_interval"] = 100 * MS
     plan["nodes"]["switch"] |= {"buffer": 500_000}
@@ -73,7 +74,7 @@ def test_a_message_alone_takes_the_ideal_time_to_the_picosecond(
 
 
 def test_messages_of_a_connection_go_one_after_another() -> None:
-    table = table_of(recorded(with_messages(count=3, every=100 * US)))
+    table = table_of(recorded(with_messages(count=3, interval=100 * US) | ALIGNED))
     assert table.start_ps.tolist() == [0, 100 * US, 200 * US]
     alone = int(table.ideal_ps[0])
     wire = 70 * 1500 * 8000 * 1 + (100_000 - 69 * 1430 + 70 - 1500) * 8000
@@ -96,7 +97,7 @@ def test_a_message_that_lost_a_frame_is_not_complete() -> None:
 
 
 def test_frames_are_never_lost_or_doubled() -> None:
-    plan = with_messages(flows=4, count=0, every=200 * US, size=7_001, pairing="random")
+    plan = with_messages(flows=4, count=0, interval=200 * US, size=7_001, pairing="random")
     plan["nodes"]["nic"]["host_queues"] = "shared"
     assembly = assembled(plan)
     for _ in run_in_steps(assembly, 10):
@@ -137,7 +138,7 @@ def test_a_schedule_that_cannot_be_made_is_refused_with_the_cause() -> None:
 
 @pytest.mark.parametrize("transport", ["tcp", "go-back-n", "credit"])
 def test_a_transport_that_has_nothing_to_send_yet_sleeps(transport: str) -> None:
-    plan = with_messages(start=0, count=2, every=15 * MS, size=3_000, stagger=4 * MS, flows=2)
+    plan = with_messages(start=0, count=2, interval=15 * MS, size=3_000, stagger=4 * MS, flows=2)
     plan["nodes"]["sink"]["receiver"] = {"plugin": "receiver-credits"}
     plan["traffic"]["m"]["transport"] = {"plugin": transport}
     assembly = assembled(plan)

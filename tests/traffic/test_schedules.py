@@ -72,9 +72,9 @@ def test_the_same_seed_gives_the_same_schedule_and_names_differ() -> None:
 
 
 def test_incast_rounds_begin_together() -> None:
-    made = incast(Incast(every=100 * MS, size=5), connections())
+    made = incast(Incast(interval=100 * MS, size=5), connections())
     assert made.start.tolist() == [t * MS for t in (10, 110, 210, 310, 410) for _ in range(4)]
-    some = incast(Incast(every=100 * MS, rounds=3, fan_in=2, jitter=MS), connections(50))
+    some = incast(Incast(interval=100 * MS, rounds=3, fan_in=2, jitter=MS), connections(50))
     assert len(some.size) == 6
     for number in range(3):
         mine = slice(2 * number, 2 * number + 2)
@@ -86,7 +86,7 @@ def test_incast_rounds_begin_together() -> None:
 
 
 def test_repeated_messages_end_with_the_traffic() -> None:
-    made = repeated(Repeated(count=0, every=200 * MS, stagger=150 * MS), connections(2))
+    made = repeated(Repeated(count=0, interval=200 * MS, stagger=150 * MS), connections(2))
     assert made.start.tolist() == [t * MS for t in (10, 210, 410, 160, 360)]
     assert made.connection.tolist() == [0, 0, 0, 1, 1]
 

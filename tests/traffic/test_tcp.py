@@ -17,7 +17,16 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.run.frame_audit import Audit
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
-from tests.orchestrator.worlds import MS, US, Table, assembled, recorded, run_in_steps, run_until
+from tests.orchestrator.worlds import (
+    ALIGNED,
+    MS,
+    US,
+    Table,
+    assembled,
+    recorded,
+    run_in_steps,
+    run_until,
+)
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.cubic_window import cube_root
 from traffic.tcp import TCP, Tcp
@@ -65,7 +74,7 @@ def done_ps(assembly: Assembly) -> int:
 
 
 def test_a_first_window_goes_out_at_once_and_takes_the_ideal_time() -> None:
-    table = line()
+    table = line() | ALIGNED
     table["traffic"]["t"]["size"] = 10 * 1430
     assembly = whole(table)
     wire = 1500 * 8000
@@ -96,8 +105,8 @@ def test_a_lone_segment_is_acknowledged_after_the_delay() -> None:
 
 
 def one_frame_lost(size: int, at_ps: int, **tcp: Any) -> Table:
-    """The link is cut for about one frame's time."""
-    table = line(**tcp)
+    """The link is cut for about one frame's time; which one, equal clocks say."""
+    table = line(**tcp) | ALIGNED
     table["duration"] = 2 * S
     table["sample_interval"] = 100 * MS
     table["traffic"]["t"]["size"] = size

@@ -168,7 +168,7 @@ def query_thread_usage_at(rig, now):  # type: ignore[no-untyped-def]
 @compiled
 def record_iteration(w, rig, now, work):  # type: ignore[no-untyped-def]
     """Ask the kernel, and keep the turn that ended just now where it was a long one of the run;
-    its row, NONE where it has none. `rig.stalled[ASKED_NS]` is when it ended, at `now` or later."""
+    its row, NONE where it has none. `rig.stalled[QUERIED_NS]`: when it ended, `now` or later."""
     stalled = rig.stalled
     since, cpu = stalled[QUERIED_NS], stalled[CPU_NS]
     waited, slept = stalled[WAITED_NS], stalled[SLEPT]

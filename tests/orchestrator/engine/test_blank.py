@@ -51,7 +51,11 @@ def test_no_other_place_of_the_engine_says_what_a_frame_is() -> None:
         for kind in KINDS.findall(path.read_text(encoding="utf-8"))
     }
     # a probe is turned round; a transport's kernel is asked about no frame at hand
-    assert found == {("blank.py", "kind"), ("probes.py", "ECHO"), ("transport.py", "ACK")}
+    assert found == {
+        ("descriptor_reset.py", "kind"),
+        ("probe_handling.py", "ECHO"),
+        ("transport_calls.py", "ACK"),
+    }
 
 
 def ran(name: str, *, used: bool) -> Assembly:

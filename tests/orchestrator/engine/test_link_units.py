@@ -78,8 +78,8 @@ def test_no_whole_of_what_python_never_called(parts: ModuleType) -> None:
     parts.sums(7)
     assert "dispatcher" not in vars(parts.sums)  # an entry is called by its address
     assert parts.sums(np.int32(7)) == 104
-    assert "whole" in vars(parts.sums.dispatcher)  # numbers of another width are numba's to take
-    assert "whole" not in vars(parts.scaled.dispatcher)
+    assert "linked" in vars(parts.sums.dispatcher)  # numbers of another width are numba's to take
+    assert "linked" not in vars(parts.scaled.dispatcher)
 
 
 def test_a_constant_where_nothing_else_will_do() -> None:

@@ -60,7 +60,7 @@ def rows(*values: tuple[int, int, int]) -> Any:
 
 def code(function: Any) -> str:
     """LLVM's code of what was compiled for Python, optimised."""
-    (text,) = function.dispatcher.whole.inspect_llvm().values()
+    (text,) = function.dispatcher.linked.inspect_llvm().values()
     return str(text)
 
 

@@ -229,7 +229,7 @@ def test_where_a_stall_falls_between_two_answers_it_is_asked_again(answers_take,
         calls.append(now[0])
 
     plain = getattr(at.query_thread_usage_at, "py_func", at.query_thread_usage_at)
-    names = vars(at) | {"ask": ask, "monotonic_ns": lambda stamp: now[0]}
+    names = vars(at) | {"query_thread_usage": ask, "monotonic_ns": lambda stamp: now[0]}
     found = FunctionType(plain.__code__, names)(Loop().rig, START)
     assert (len(calls), found - START) == (asked, as_of)
 

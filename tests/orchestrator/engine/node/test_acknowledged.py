@@ -16,7 +16,16 @@ from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point
-from tests.orchestrator.worlds import MS, US, Empty, Table, line_of_three, run_in_steps, run_until
+from tests.orchestrator.worlds import (
+    ALIGNED,
+    MS,
+    US,
+    Empty,
+    Table,
+    line_of_three,
+    run_in_steps,
+    run_until,
+)
 
 STATE = record("acks", "octets", "marks", "losses", "by_ack", "least_rtt", "most_flight", "went")
 FRAME = 1500
@@ -83,8 +92,8 @@ def opened(state, params, limiter, frame, now, message):  # type: ignore[no-unty
 
 
 def line(**transport: Any) -> Table:
-    """One message of 100 segments from NIC to sink; 1 Gb/s, 10 us on each link."""
-    table = line_of_three(duration=20 * MS)
+    """One message of 100 segments from NIC to sink; 1 Gb/s, 10 us on each link; equal clocks."""
+    table = line_of_three(duration=20 * MS, **ALIGNED)
     for link in table["links"].values():
         link["delay"] = 10 * US
     table["nodes"]["nic"]["reaction_point"] = {"plugin": "mine"}

@@ -10,7 +10,7 @@ from orchestrator.engine.node.latency_histogram import latency_edges
 from orchestrator.engine.node.transmitter import wire_time
 from orchestrator.recording import Recording
 from orchestrator.run.frame_audit import audit
-from tests.orchestrator.worlds import MS, US, Table, assembled, at, recorded, run_in_steps
+from tests.orchestrator.worlds import ALIGNED, MS, US, Table, assembled, at, recorded, run_in_steps
 
 LINK = 10**9
 FRAME = 1500
@@ -183,7 +183,7 @@ def test_limiters_are_told_after_their_reaction_time() -> None:
 
 def shared(**nic: Any) -> Table:
     """Two flows of one NIC, 3 and 7 parts of its link; its neighbour lets half of it pass."""
-    plan = rack(1, {"pause": {"plugin": "pause", "high": 20_000, "low": 10_000}})
+    plan = rack(1, {"pause": {"plugin": "pause", "high": 20_000, "low": 10_000}}) | ALIGNED
     plan["nodes"]["h0"] |= nic
     plan["traffic"]["t0"]["rate"] = LINK * 3 // 10
     plan["traffic"]["more"] = plan["traffic"]["t0"] | {"rate": LINK * 7 // 10}

@@ -14,7 +14,7 @@ from orchestrator.engine.node.transmitter import AT_ONCE, LONGEST_PS, wire_time
 from orchestrator.engine.records import NEVER
 from orchestrator.recording import PortCapture
 from tests.orchestrator.random_plans import DELAYS, RATES
-from tests.orchestrator.worlds import MS, US, Table, at, line_of_three, recorded
+from tests.orchestrator.worlds import ALIGNED, MS, US, Table, at, line_of_three, recorded
 
 BIG = {"host_queue": 100_000}
 
@@ -41,7 +41,7 @@ def test_a_time_on_the_wire_is_never_never() -> None:
 def captured(plan: Table) -> PortCapture:
     """What passes the NIC's end of its link."""
     capture = {"ports": ["nic.switch"], "frames": 5000, "snap": 64}
-    return recorded(plan | {"capture": capture}).captures[0]
+    return recorded(plan | {"capture": capture} | ALIGNED).captures[0]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -190,7 +190,7 @@ def test_flows_start_and_stop_by_entry_and_by_flow() -> None:
         ],
     )
     plan["traffic"]["gen"] |= entry
-    recording = recorded(plan)
+    recording = recorded(plan | ALIGNED)
 
     def counts(flow: str) -> dict[int, int]:
         times = [n * MS - 100 * US for n in range(1, 21)]
