@@ -189,9 +189,9 @@ def test_file_names_are_rarely_reused(sources: dict[str, str]) -> None:
 
 
 PLANTED = {
-    "orchestrator/told.py": '"""Rate limiter."""\n',
-    "orchestrator/places/limiter.py": '"""Whether a frame may go."""\nx = "was told, is told"\n',
-    "plugins/limiter.py": (
+    "tree/told.py": '"""Rate limiter."""\n',
+    "tree/places/limiter.py": '"""Whether a frame may go."""\nx = "was told, is told"\n',
+    "added/limiter.py": (
         '"""Rate limiter."""\n\n\nclass WholeThing:\n    """That which holds."""\n\n'
         '    async def ask_again(self):\n        """Whoever asks."""\n\n'
         '    def _inner_part(self):\n        """What is private."""\n'
@@ -201,24 +201,24 @@ PLANTED = {
 
 def test_planted_private_words_are_counted_each() -> None:
     (one, other) = private_words(PLANTED)
-    assert one == other == 'orchestrator/places/limiter.py:2: x = "was told, is told"'
+    assert one == other == 'tree/places/limiter.py:2: x = "was told, is told"'
 
 
 def test_planted_vague_names_are_listed() -> None:
     assert vague_names(PLANTED) == [
-        "orchestrator/places/",
-        "orchestrator/told.py: told",
-        "plugins/limiter.py: WholeThing",
-        "plugins/limiter.py: ask_again",
-        "plugins/limiter.py: _inner_part",
+        "tree/places/",
+        "tree/told.py: told",
+        "added/limiter.py: WholeThing",
+        "added/limiter.py: ask_again",
+        "added/limiter.py: _inner_part",
     ]
 
 
 def test_planted_free_relatives_are_listed() -> None:
     assert free_relatives(PLANTED) == [
-        "orchestrator/places/limiter.py: module: Whether a frame may go.",
-        "plugins/limiter.py: WholeThing: That which holds.",
-        "plugins/limiter.py: ask_again: Whoever asks.",
+        "tree/places/limiter.py: module: Whether a frame may go.",
+        "added/limiter.py: WholeThing: That which holds.",
+        "added/limiter.py: ask_again: Whoever asks.",
     ]
     assert not FREE_RELATIVE.match("Whatsoever")
     assert not FREE_RELATIVE.match("Thatcher")
@@ -226,5 +226,5 @@ def test_planted_free_relatives_are_listed() -> None:
 
 def test_planted_duplicates_are_listed() -> None:
     assert duplicate_basenames(PLANTED) == {
-        "limiter.py": ["orchestrator/places/limiter.py", "plugins/limiter.py"]
+        "limiter.py": ["tree/places/limiter.py", "added/limiter.py"]
     }

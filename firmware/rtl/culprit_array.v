@@ -3,8 +3,9 @@
 // units of 256 octets; a frame takes as many as it needs, wherever one is free, and what it says of
 // itself (`tag`: where its header is, say) stands at each of them. A draw hits a unit at random until
 // it is an occupied one, so that a frame is the likelier the more it occupies; after so many
-// `searches` (0: no bound) the units behind the last one are looked through instead. As `occupy`,
-// `vacate` and `at_random` of orchestrator/engine/node/buffer_occupancy.py, the random source included.
+// `searches` (0: no bound) the units behind the last one are looked through instead. As
+// `allocate_cells`, `free_cells` and `random_frame` of orchestrator/engine/node/buffer_occupancy.py,
+// the random source included.
 //
 // A frame that comes or leaves takes two clocks per unit and one; a draw some UNIT_W + 6 per search,
 // two per unit that is looked through. Nothing is asked for at once: `put` before `take` before

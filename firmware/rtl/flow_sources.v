@@ -1,5 +1,5 @@
 // Packet generators of FLOWS flows on one calculator: traffic/cbr_source.py with a host queue each, as
-// `make_frame` and `send_next` of orchestrator/engine/node/nic_transmit.py have it. A flow makes a frame when it is
+// `make_frame` and `send_ready_flow` of orchestrator/engine/node/nic_transmit.py have it. A flow makes a frame when it is
 // due and its queue has room; a frame that found none is made when one leaves. Of waiting frames
 // only the times are kept: the octets are made when a frame is taken.
 //

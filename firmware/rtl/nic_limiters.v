@@ -1,6 +1,7 @@
 // The limiters of a NIC: N reaction points, their token buckets, and which flow has which
-// (orchestrator/engine/node/rate_limiter.py `bind`, `charge`, `feed_back`). A flow gets the first free limiter
-// with its first message and gives it back when its reaction point ends.
+// (orchestrator/engine/node/rate_limiter.py `bind_limiter`, `on_frame_sent`,
+// `on_congestion_message`). A flow gets the first free limiter with its first message and gives it
+// back when its reaction point ends.
 //
 // `sent`: a frame of a flow starts. `received`: a message for a flow. `backlog` has a bit per flow: frames
 // of it wait; a limiter at the link's rate is given back when none do, at any event. Events wait in a

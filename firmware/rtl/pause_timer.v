@@ -1,5 +1,5 @@
 // How long each class has to stay silent: until now + quanta * quantum, from the moment a PAUSE or
-// PFC frame is received; 0 quanta end it (802.3 annex 31B). As `obey_pause` of
+// PFC frame is received; 0 quanta end it (802.3 annex 31B). As `apply_pause` of
 // orchestrator/engine/node/lane_flow_control.py for rates at which a quantum is a whole number of ps. `hold` is the
 // host's word: 1 holds all classes for good, 0 ends it, and a frame received later takes its place.
 `default_nettype none

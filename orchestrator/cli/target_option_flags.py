@@ -78,11 +78,9 @@ def _flags(parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
         yield f"--{parameter.name.replace('_', '-')}"
         for mark in getattr(parameter.annotation, "__metadata__", ()):
             declared = (getattr(mark, "default", None), *(getattr(mark, "param_decls", None) or ()))
-            yield from (part for text in declared if isinstance(text, str) for part in _parts(text))
-
-
-def _parts(text: str) -> list[str]:
-    return text.split("/")
+            yield from (
+                flag for text in declared if isinstance(text, str) for flag in text.split("/")
+            )
 
 
 def _parameter(key: str, options: Sequence[Option]) -> inspect.Parameter:

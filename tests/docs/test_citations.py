@@ -35,6 +35,9 @@ ROMAN = ["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"]
 ITEM = r"(?:L?\d+(?:\.\d+)*[a-d]?|[IVX]+(?:\.[A-Z])?)(?![\w.]*\w)"
 ITEMS = rf"{ITEM}(?:(?:, | and | to |-|, and ){ITEM})*"
 PART = re.compile(rf"\b([Ss]ection|[Ff]igure|[Tt]able|[Ee]quation)s? ({ITEMS})")
+NUMBER = r"(L?(?:\d+\.)*)(\d+)([a-d]?)"
+PART_OF_AN_RFC = re.compile(r"\bRFC \d+(?:'s)?[,:]? \(?$")
+"""Text before a section of an RFC: no paper of the tree has to have that section."""
 LINES = re.compile(r"\bL\d+(?:-L\d+)?\b")
 DOTTED = re.compile(rf"(?<![\w./\[\"'])(?:{'|'.join(TOPS[1:])})(?:\.(?!md\b|py\b)[A-Za-z_]\w*)+")
 PATHS = re.compile(rf"(?<![\w./-])(?:{'|'.join(TOPS)})/[\w./*-]*\w(?:#[\w-]+)?(?: `\w+`)?")
@@ -109,8 +112,8 @@ def places(items: str) -> Iterator[str]:
         elif first in ROMAN and last in ROMAN:
             yield from ROMAN[ROMAN.index(first) : ROMAN.index(last) + 1]
         else:
-            head, low, a = re.fullmatch(r"(L?)(\d+)([a-d]?)", first).groups()  # type: ignore[union-attr]
-            _, high, b = re.fullmatch(r"(L?)(\d+)([a-d]?)", last).groups()  # type: ignore[union-attr]
+            head, low, a = re.fullmatch(NUMBER, first).groups()  # type: ignore[union-attr]
+            _, high, b = re.fullmatch(NUMBER, last).groups()  # type: ignore[union-attr]
             letters = [chr(code) for code in range(ord(a), ord(b) + 1)] if a and b else [""]
             for number, letter in itertools.product(range(int(low), int(high) + 1), letters):
                 yield f"{head}{number}{letter}"
@@ -130,6 +133,8 @@ def wrong_papers(text: str) -> Iterator[str]:
         if "QCN 2.2" in named and len(named) < len(papers()):
             parts += [(m, "Lines", m[0]) for m in LINES.finditer(rest)]
         for match, kind, items in parts:
+            if PART_OF_AN_RFC.search(rest[: match.start()]):
+                continue
             near = name is not None and re.fullmatch(r"(?:'s)?[,:]? \(?", rest[: match.start()])
             asked = {name} if near else named
             for place in places(items):
@@ -257,6 +262,8 @@ def test_every_citation_leads_somewhere(top: str) -> None:
         "000, section 4",
         "RFC 5682",
         "RFC 5681, 6676",
+        "P4QCN, sections 3.2.1 to 3.2.4",
+        "RFC 5681 has it; section 99 there",
         "802.1Qcz",
         "802.3 annex 31C",
         "docs/nothing.md",

@@ -84,7 +84,7 @@ class TcpModel:
 
 
 class Reno:
-    """RFC 5681: equation 3 per segment acknowledged, equation 4 with each loss."""
+    """RFC 5681: equations 3 (per acknowledged segment) and 4 (per loss)."""
 
     def __init__(self) -> None:
         self.window, self.threshold = 10.0, float("inf")

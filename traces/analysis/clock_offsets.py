@@ -4,7 +4,7 @@ A frame that both captures hold says t_b - t_a: the clocks' offset, plus the lat
 went from a to b, minus it if it went from b to a. Frames of both directions between the same two
 hosts (requests and answers) therefore bound the offset: it is less than the least difference of
 one direction and more than the greatest of the other, and with equal least latencies it is their
-mean, as in NTP (RFC 5905, 8). If 0 is outside of these bounds, the clocks certainly differ.
+mean, as in NTP (RFC 5905, section 8). If 0 is outside of these bounds, the clocks certainly differ.
 
 Of frames in one direction alone, neither the direction nor the offset is known, unless routers took
 from their TTL.
@@ -144,10 +144,12 @@ class ClockComparison:
                 back.append(ways[0])
                 there.append(ways[1])
         if there:
-            return both_ways(first, second, frames, np.concatenate(there), np.concatenate(back))
-        return self._one_way(first, second, frames, groups)
+            return bidirectional_pair(
+                first, second, frames, np.concatenate(there), np.concatenate(back)
+            )
+        return self._unidirectional_pair(first, second, frames, groups)
 
-    def _one_way(
+    def _unidirectional_pair(
         self, first: int, second: int, frames: int, groups: dict[tuple[int, int], np.ndarray]
     ) -> ClockPair:
         verdict, least = "unverified", None
@@ -173,7 +175,7 @@ def slope(times: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     return found, float(np.std(y - found * x))
 
 
-def both_ways(
+def bidirectional_pair(
     first: int, second: int, frames: int, there: np.ndarray, back: np.ndarray
 ) -> ClockPair:
     """Estimate of offset and drift; `there` and `back` int64[n, 4] are samples of frames from the

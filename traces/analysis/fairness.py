@@ -72,7 +72,7 @@ def carries_data(flow: FlowSeen) -> bool:
     return flow.protocol != TCP or flow.octets > BARE_ACK[version] * flow.frames
 
 
-def what(flow: FlowSeen) -> str:
+def protocol_name(flow: FlowSeen) -> str:
     """Name of a flow's protocol."""
     if flow.kind != KINDS[Kind.OTHER]:
         return {"roce": "RoCE"}.get(flow.kind, flow.kind)
@@ -111,7 +111,7 @@ def fairness(flows: list[FlowSeen]) -> Fairness:
     data = [one for one in flows if carries_data(one)]
     own = [one for one in data if one.flow is not None]
     compared = busier_direction(own or data)
-    kinds = sorted({what(one) for one in compared})
+    kinds = sorted({protocol_name(one) for one in compared})
     return Fairness(
         jain=jain([one.octets for one in compared]),
         flows=len(compared),

@@ -56,8 +56,8 @@ def _directions(batch: Batch, rows: np.ndarray, types: np.ndarray) -> None:
     batch.direction[rows[unknown]] = np.where(types[unknown] == SENT, OUT, IN)
 
 
-def _whole(batch: Batch, rows: np.ndarray, octets: int) -> np.ndarray:
-    """The rows whose header was captured wholly; of the others nothing can be told."""
+def _complete_headers(batch: Batch, rows: np.ndarray, octets: int) -> np.ndarray:
+    """The rows whose header was captured completely. The others count as empty."""
     cut = rows[batch.captured[rows] < octets]
     batch.captured[cut] = 0
     kept: np.ndarray = rows[batch.captured[rows] >= octets]
@@ -66,7 +66,7 @@ def _whole(batch: Batch, rows: np.ndarray, octets: int) -> np.ndarray:
 
 def _sll(batch: Batch, rows: np.ndarray) -> None:
     """Packet type, ARPHRD, address length, address (8), protocol: 16 octets."""
-    rows = _whole(batch, rows, SLL_OCTETS)
+    rows = _complete_headers(batch, rows, SLL_OCTETS)
     header = _fields(batch, rows, 0, SLL_OCTETS)
     kinds = header[:, 2].astype(np.int64) << 8 | header[:, 3]
     _directions(batch, rows, header[:, 1])
@@ -79,7 +79,7 @@ def _sll(batch: Batch, rows: np.ndarray) -> None:
 
 def _sll2(batch: Batch, rows: np.ndarray) -> None:
     """Protocol, reserved, interface, ARPHRD, packet type, address length, address (8)."""
-    rows = _whole(batch, rows, SLL2_OCTETS)
+    rows = _complete_headers(batch, rows, SLL2_OCTETS)
     header = _fields(batch, rows, 0, SLL2_OCTETS)
     kinds = header[:, 8].astype(np.int64) << 8 | header[:, 9]
     _directions(batch, rows, header[:, 10])

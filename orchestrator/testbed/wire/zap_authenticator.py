@@ -1,4 +1,4 @@
-"""ZAP authenticator: the handler of ZeroMQ's authentication protocol (RFC 27), default deny.
+"""ZAP authenticator: the handler of ZeroMQ's authentication protocol (ZeroMQ RFC 27), default deny.
 
 It reads the authorised keys anew at every handshake, so that a key counts, or no longer counts,
 without a restart.
