@@ -233,7 +233,7 @@ def test_a_plugin_that_fails_during_a_run_does_not_take_the_run_down(
     assert f"{hook}: RuntimeError: too late" in problem
 
 
-OWN = ["traces.samples.write_samples", "traces.pcapng.write", "traces.metrics.compute_metrics"]
+OWN = ["traces.samples.write_samples", "traces.pcapng.write", "traces.metrics.compute"]
 
 
 @pytest.mark.parametrize("part", OWN)

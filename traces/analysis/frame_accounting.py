@@ -265,7 +265,7 @@ def dissect_frame(  # type: ignore[no-untyped-def]
     ecn = max(np.int64(header["ecn"]), np.int64(0))
     ports = header["protocol"] == TCP and header["source_port"] >= 0
     tcp = np.int64(ports and place + TCP_NUMBERED <= size)
-    if kind == ROCE:
+    if flow_kind == ROCE:
         operation = np.int64(header["opcode"]) & OPERATION
         packet_numbers[mine] = (operation << PSN_BITS) | np.int64(header["psn"])
     room = has_stamp_space(octets, at, size, places, rooms)
@@ -552,7 +552,7 @@ def account_summaries(  # type: ignore[no-untyped-def]
                 if kind == DATA:
                     sequence = np.int64(big64(octets, place + SEQUENCE_AT))
                     count_sequence_number(flow, seen, row, sequence)
-                elif kind == ROCE:
+                elif kind == ROCE or kind >= FIRST_ROCE_ANSWER:
                     packet_number = packet_numbers[(index - first) & 0x7FFFFFFF]
                     sequence = transport_number(
                         *(flow, seen, row, packet_number >> PSN_BITS),

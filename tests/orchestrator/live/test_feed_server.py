@@ -106,7 +106,7 @@ def test_a_run_that_rings_is_not_looked_at_in_between(
 ) -> None:
     """Beats so far apart that they never come: what is received was rung for, or asked."""
     for module in (feed_server, client_module):
-        monkeypatch.setattr(module, "BEAT_S", 1000.0)
+        monkeypatch.setattr(module, "HEARTBEAT_S", 1000.0)
     session.rings = True
     server = feed_server.FeedServer(
         session,

@@ -27,9 +27,9 @@ print([entry.loaded for entry in simulate.entries.values()], "numba" in sys.modu
 """
 WAITING = """
 import time
-from orchestrator.run import beside
-with beside.compiling("simulated"):
-    print(beside._beside[0].pid, flush=True)
+from orchestrator.run import background_compile
+with background_compile.background_compile("simulated"):
+    print(background_compile._children[0].pid, flush=True)
     time.sleep(100)
 """
 

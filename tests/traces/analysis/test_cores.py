@@ -88,7 +88,7 @@ def spoiled(octets: bytes, where: int, how: int) -> bytes:
 
 def opener(buffer: int, rows: int) -> Callable[..., CaptureStream]:
     """Opens captures with batches of that size."""
-    return lambda path, rooms=1: CaptureStream(path, buffer, rows, rooms)
+    return lambda path, rooms=1, **chosen: CaptureStream(path, buffer, rows, rooms, **chosen)
 
 
 def found(path: Path, **chosen: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from orchestrator.plan import Plan
 from orchestrator.plan.metric_registry import COUNTER, DEFINITIONS, HISTOGRAM, MESSAGES, RUN
 from orchestrator.registry import Registry
 from tests.orchestrator.random_plans import plans
-from tests.orchestrator.worlds import US, Table, run_until
+from tests.orchestrator.worlds import ALIGNED, US, Table, run_until
 from traces.metrics.compute_metrics import compute
 
 OVER_TIME = {"sent_bps.sd", "recovery_s"} | {
@@ -93,7 +93,7 @@ def held_sink(**changes: Any) -> Table:
         "traffic": {
             f"c{h}": {"plugin": "cbr", "from": h, "to": "z", "rate": 600_000_000} for h in hosts
         },
-    } | changes
+    } | ALIGNED | changes
 
 
 HELD = {"pause.time_s": 722.12e-6, "pause.longest_s": 131.52e-6}
