@@ -135,10 +135,10 @@ def test_a_fault_that_no_call_is_found_for_is_open_at_least(fault):
 
 def test_swifts_thresholds_may_be_next_to_each_other():
     """So near that their roots are the same with 20 bits: a plan may have them."""
-    near = {"params.low_num": 999_999, "params.low_den": 10_000}
+    near = {"params.fs_min_cwnd_num": 999_999, "params.fs_min_cwnd_den": 10_000}
     near |= {
-        "params.high_num": 100,
-        "params.high_den": 1,
+        "params.fs_max_cwnd_num": 100,
+        "params.fs_max_cwnd_den": 1,
         "params.segment": 1500,
         "limiter.window": 1500,
     }
