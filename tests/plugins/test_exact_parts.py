@@ -66,11 +66,11 @@ def test_a_stretched_span_is_exact_up_to_never(span, num, den):
     ("params", "key"),
     [
         (AfQcn, "alpha"),
-        (Credits, "share"),
+        (Credits, "link_share"),
         (Hpcc, "eta"),
         (Nscc, "gamma"),
         (P4qcnReactionPoint, "beta"),
-        (Swift, "low"),
+        (Swift, "fs_min_cwnd"),
         (Swift, "ai"),
         (Timely, "weight"),
         (Timely, "beta"),

@@ -14,7 +14,7 @@ from orchestrator.engine.node.world_arrays import World
 from orchestrator.fuzz.invariant_check import Finding, check_table
 from orchestrator.run.frame_audit import Audit
 from tests.orchestrator.plan.test_pfc_headroom import given_headroom, squeezed
-from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, run_until
+from tests.orchestrator.worlds import ALIGNED, MS, US, Table, assembled, line_of_three, run_until
 
 LINK = 10**9
 SAMPLED = {"plugin": "qcn-cp", "sample_base": 64, "set_point": 3_000, "jitter": False}
@@ -24,7 +24,7 @@ SLOW = {"plugin": "qcn-rp", "time_reset": 100 * US, "byte_reset": 3_000}
 def crowded() -> Table:
     """Two NICs with limiters to spare into a slow link, every short frame answered by a message."""
     nic = {"kind": "nic", "reaction_points": 2, "reaction_point": SLOW, "host_queue": 3_000}
-    return {
+    return ALIGNED | {
         "name": "crowded",
         "duration": MS,
         "sample_interval": 100 * US,

@@ -10,6 +10,7 @@ from orchestrator.fuzz.invariant_check import InvalidPlan, Table, check_table
 from orchestrator.fuzz.plan_minimizer import minimized
 from orchestrator.registry import Registry
 from tests.orchestrator.fuzz.differing import DIFFERENCES, Differing
+from tests.orchestrator.worlds import ALIGNED
 
 MOST_FRAMES = 20
 CHECKS = (OtherTarget("differing"),)
@@ -51,7 +52,7 @@ def test_what_hides_behind_a_full_link_shrinks_too(
                 "from": "h1", "to": "d", "plugin": "cbr", "flows": 2, "rate": rate, "frame": frame
             }
         },
-    }  # fmt: skip
+    } | ALIGNED  # fmt: skip
     assert frames(table) == begins
     small = minimized(table, frames, algorithms=tuple(Registry.load().algorithms))
     few = frames(small)

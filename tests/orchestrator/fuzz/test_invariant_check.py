@@ -25,7 +25,7 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run import world_invariants
 from orchestrator.targets.simulated import Simulated
-from tests.orchestrator.worlds import MS, Table, line_of_three, recorded
+from tests.orchestrator.worlds import ALIGNED, MS, Table, line_of_three, recorded
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -65,7 +65,7 @@ def test_what_differs_is_made_small(rounding: None) -> None:
             return None
         return None if looked.finding is None else looked.frames
 
-    table = line_of_three(duration=MS)
+    table = line_of_three(duration=MS, **ALIGNED)
     small = minimized(table, frames, tries=40)
     assert check_table(small, checks).finding is not None
     assert small["duration"] < MS

@@ -170,6 +170,6 @@ def test_kernels_are_those_of_algorithms_and_what_they_call() -> None:
     cubic = next(one for one in Registry.load().algorithms if one.name == "cubic")
     found = {(path.name, name) for path, name in functions_of(cubic)}
     assert ("cubic.py", "on_acked") in found
-    assert ("cubic.py", "_follow") in found
+    assert ("cubic.py", "_follow_reno") in found
     assert ("newreno.py", "grow_to_threshold") in found
     assert not any(name in ("lfsr_next", "square_root", "Field") for _, name in found)
