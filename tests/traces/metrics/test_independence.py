@@ -80,20 +80,24 @@ def held_sink(**changes: Any) -> Table:
     """A sink's only port is held again and again by a neighbour whose other queue is full."""
     hosts = ("h1", "h2")
     pause = {"plugin": "pfc", "high": 20_000, "low": 8_000, "quanta": 40}
-    return {
-        "name": "held-sink",
-        "duration": 2000 * US,
-        "sample_interval": 100 * US,
-        "nodes": {host: {"kind": "nic"} for host in hosts}
-        | {"y": {"kind": "sink"}, "s": {"kind": "switch", "ports": {"z": {"pause": pause}}}}
-        | {"z": {"kind": "sink"}},
-        "links": {f"l{h}": {"ends": [h, "s"], "rate": 10**9} for h in hosts}
-        | {"d": {"ends": ["s", "z"], "rate": 10**9}}
-        | {"e": {"ends": ["s", "y"], "rate": 10**9, "delay": 3 * US}},
-        "traffic": {
-            f"c{h}": {"plugin": "cbr", "from": h, "to": "z", "rate": 600_000_000} for h in hosts
-        },
-    } | ALIGNED | changes
+    return (
+        {
+            "name": "held-sink",
+            "duration": 2000 * US,
+            "sample_interval": 100 * US,
+            "nodes": {host: {"kind": "nic"} for host in hosts}
+            | {"y": {"kind": "sink"}, "s": {"kind": "switch", "ports": {"z": {"pause": pause}}}}
+            | {"z": {"kind": "sink"}},
+            "links": {f"l{h}": {"ends": [h, "s"], "rate": 10**9} for h in hosts}
+            | {"d": {"ends": ["s", "z"], "rate": 10**9}}
+            | {"e": {"ends": ["s", "y"], "rate": 10**9, "delay": 3 * US}},
+            "traffic": {
+                f"c{h}": {"plugin": "cbr", "from": h, "to": "z", "rate": 600_000_000} for h in hosts
+            },
+        }
+        | ALIGNED
+        | changes
+    )
 
 
 HELD = {"pause.time_s": 722.12e-6, "pause.longest_s": 131.52e-6}
