@@ -32,7 +32,7 @@ ALWAYS = (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.OTHER)
 @dataclass(frozen=True)
 class PointRows:
     """Rows that belong to one point: of flows, congestion points, links that pause, probes,
-    stations, ports that stamp."""
+    stations, ports that stamp; and the (file, interface) pairs that captured there."""
 
     flows: list[int] = field(default_factory=list)
     congestion_points: list[int] = field(default_factory=list)
@@ -40,6 +40,7 @@ class PointRows:
     probes: list[int] = field(default_factory=list)
     stations: list[int] = field(default_factory=list)
     stamping: list[int] = field(default_factory=list)
+    captured: list[tuple[int, int]] = field(default_factory=list)
 
 
 def rows_by_point(collected: CapturePass) -> dict[int, PointRows]:
@@ -59,6 +60,8 @@ def rows_by_point(collected: CapturePass) -> dict[int, PointRows]:
         found[station.point].stations.append(index)
     for index, stamping in enumerate(collected.stamped.ports):
         found[stamping.point].stamping.append(index)
+    for where, point in collected.points.items():
+        found[point].captured.append(where)
     return found
 
 
@@ -72,9 +75,8 @@ def interface_seen(
     state = points[point] if point < len(points) else np.zeros(1, POINT)[0]
     lost = [
         drops
-        for (part, number), shared in collected.points.items()
-        if shared == point
-        and (drops := collected.streams[part].interfaces[number].dropped) is not None
+        for part, number in here.captured
+        if (drops := collected.streams[part].interfaces[number].dropped) is not None
     ]
     seconds = (int(state["last_ns"]) - int(state["first_ns"])) / NS
     seen = [flow_seen(collected, row) for row in here.flows]

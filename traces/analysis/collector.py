@@ -75,6 +75,8 @@ class CapturePass:
         self.streams: list[CaptureStream] = []
         self.points: dict[tuple[int, int], int] = {}
         """(file, interface) to point."""
+        self.point_count = 0
+        """Points so far; files of one capture share theirs."""
         self._linktypes = np.zeros(0, np.int64)
         """By point."""
         self._cnms, self._pauses = ControlBatch(CNM_RECORD), ControlBatch(PAUSE_RECORD)
@@ -178,11 +180,6 @@ class CapturePass:
             clocks[point] = self.clock_of[file]
         return clocks
 
-    @property
-    def point_count(self) -> int:
-        """Points so far; files of one capture share theirs."""
-        return max(self.points.values(), default=-1) + 1
-
     def _number(self, index: int, now: int) -> np.ndarray:
         """The points of a file's first `now` interfaces, int64[now]."""
         numbers = self._numbers[index]
@@ -191,8 +188,9 @@ class CapturePass:
             more = np.zeros(now - known, np.int64)
             for place, interface in enumerate(range(known, now)):
                 shared = self.points.get((self.clock_of[index], interface))
-                more[place] = self.point_count if shared is None else shared
-                self.points[index, interface] = int(more[place])
+                point = self.point_count if shared is None else shared
+                self.point_count = max(self.point_count, point + 1)
+                self.points[index, interface] = more[place] = point
             types = [one.frame_linktype for one in self.streams[index].interfaces[known:now]]
             wider = np.zeros(self.point_count, np.int64)
             wider[: len(self._linktypes)] = self._linktypes

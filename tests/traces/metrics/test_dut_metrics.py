@@ -13,12 +13,14 @@ from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.terminal.plan_loading import load_plan
+from tests.orchestrator.worlds import ALIGNED
 from traces.metrics.dut_frame_matching import frame_keys, match_frames
 from traces.metrics.dut_metrics import device_metrics
 from traces.oracle.dut_conformance import judge_devices
 
 COLUMNS = ("times_ps", "outgoing", "lengths", "kept", "octets")
 SHORT = ["duration=50ms", "phases.steady.from=10ms", "phases.steady.to=40ms"]
+SHORT += [f"{key}={value}" for key, value in ALIGNED.items()]  # both hosts send at once
 
 
 @pytest.fixture(scope="module")
