@@ -337,7 +337,7 @@ def source(node: ast.Assert) -> str:
     return ast.get_source_segment(SOURCE, node) or ""
 
 
-BELOW = "not (told := broken_in(self.world))"
+BELOW = "not (violations := broken_in_world(self.world))"
 """A hunt looks at these itself before; see below."""
 
 
