@@ -15,7 +15,7 @@ from orchestrator.errors import Refused
 CODE = """
 import json, os, sys
 from pyroute2 import IPRoute
-from orchestrator.calibration.calibration_run import Asked, calibrate
+from orchestrator.calibration.calibration_run import CalibrationRequest, calibrate
 from orchestrator.errors import BadInput
 from orchestrator.targets.software.linux_syscalls import CLONE_NEWNET, unshare
 from orchestrator.testbed.agent import ethtool
@@ -32,11 +32,11 @@ def state():
 with IPRoute() as netlink:
     netlink.link("add", kind="veth", ifname="left", peer={"ifname": "right"})
     before = state()
-    told = calibrate(Asked(5.0, None, ("left", "right")), lambda news: None)
+    told = calibrate(CalibrationRequest(5.0, None, ("left", "right")), lambda news: None)
     after = state()
     named = ""
     try:
-        calibrate(Asked(5.0, None, ("left", "middle")), lambda news: None)
+        calibrate(CalibrationRequest(5.0, None, ("left", "middle")), lambda news: None)
     except BadInput as error:
         named = str(error)
     links = [link.get("ifname") for link in netlink.get_links()]

@@ -244,14 +244,14 @@ def test_an_ordinary_user_is_told_what_is_missing_and_auto_takes_packets(xdp):
     script = (
         "from orchestrator.plan import Plan\n"
         "from orchestrator.registry import Registry\n"
-        "from orchestrator.targets.software.backend_selection import chosen\n"
+        "from orchestrator.targets.software.backend_selection import choose_backend\n"
         "from tests.orchestrator.targets.software import short_plans\n"
         "from orchestrator.errors import Refused\n"
         "resolved = Plan.load(short_plans.QCN).check(Registry.load())\n"
-        "with chosen('auto', resolved) as choice:\n"
+        "with choose_backend('auto', resolved) as choice:\n"
         "    print(choice.name, choice.said['why'])\n"
         "try:\n"
-        "    with chosen('xdp', resolved): print('given')\n"
+        "    with choose_backend('xdp', resolved): print('given')\n"
         "except Refused as refused:\n"
         "    print(refused)\n"
     )

@@ -19,7 +19,7 @@ from tests.orchestrator.testbed.agent.test_agent_service import Served
 WORLD = """
 import json, socket
 from pyroute2 import IPRoute
-from orchestrator.testbed.agent import nics
+from orchestrator.testbed.agent import nic_claims
 from orchestrator.testbed.wire.envelope import Unacceptable
 with IPRoute() as ip:
     def at(name):
@@ -36,7 +36,7 @@ with IPRoute() as ip:
 said = {}
 for name in ("v0", "v1", "v2", "v3", "v4", "v5", "w4", "br0", "lo", "none"):
     try:
-        nics.check(name)
+        nic_claims.check(name)
         said[name] = "free"
     except Unacceptable as no:
         said[name] = no.sentence
