@@ -4,6 +4,8 @@ from __future__ import annotations
 
 QCN = """
 name = "oracle-qcn"
+clock_ppm = 0
+phase = "aligned"
 seed = 3
 duration = "0.25s"
 
@@ -53,6 +55,8 @@ frames = 60000
 
 PAUSED = """
 name = "oracle-pause"
+clock_ppm = 0
+phase = "aligned"
 seed = 3
 duration = "0.1s"
 
