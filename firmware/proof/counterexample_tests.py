@@ -24,7 +24,7 @@ def test_{test}():
 '''
 MODULE = '''"""{name}: {what}."""
 
-from firmware.proof.symbolic_bench import Stimulus, shows
+from firmware.proof.symbolic_bench import Stimulus, is_confirmed
 
 STIMULUS = Stimulus(
     {module!r},
@@ -39,7 +39,7 @@ STIMULUS = Stimulus(
 
 
 def test_{test}():
-    assert not shows(STIMULUS)
+    assert not is_confirmed(STIMULUS)
 '''
 
 

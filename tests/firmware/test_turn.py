@@ -25,8 +25,8 @@ PLAN = Path(__file__).parents[1] / "hardware" / "plans" / "reaction_point.toml"
 HOLDER = """
 import sys
 from pathlib import Path
-from firmware.verilated.model_build import turn
-with turn(Path(sys.argv[1]), lambda: None):
+from firmware.verilated.model_build import build_lock
+with build_lock(Path(sys.argv[1]), lambda: None):
     print("held", flush=True)
     sys.stdin.read()
     Path(sys.argv[2]).touch()

@@ -73,7 +73,7 @@ def test_ctrl_c_while_it_imports(out, module):
 
 SWALLOWED = """
 import ctypes, signal, time
-from orchestrator.terminal import exits
+from orchestrator.terminal import exit_codes as exits
 exits.raise_on_signals()
 number = signal.Signals[{name!r}]
 callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))

@@ -178,9 +178,9 @@ def test_an_error_of_a_worker_is_the_points() -> None:
 def test_nobody_is_left_behind_when_the_parent_is_killed(tmp_path: Path) -> None:
     program = tmp_path / "many.py"
     program.write_text(
-        "from orchestrator.batch.batch_executor import carry_out\n"
+        "from orchestrator.batch.batch_executor import run_points\n"
         "from tests.orchestrator.batch.made import points, random_flow\n"
-        "carry_out(points(random_flow(duration=60 * 10**12), *range(9)), jobs=2)\n"
+        "run_points(points(random_flow(duration=60 * 10**12), *range(9)), jobs=2)\n"
     )
     root = Path(__file__).parents[3]
     environment = {**os.environ, "PYTHONPATH": str(root)}

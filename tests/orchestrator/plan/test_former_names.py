@@ -11,7 +11,6 @@ from pydantic import Field
 from orchestrator.batch.metric_columns import Pattern
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import Params, Size
-from orchestrator.plan.expectation_checks import METRICS as KNOWN
 from orchestrator.plan.former_names import (
     METRICS,
     PLANS,
@@ -21,6 +20,7 @@ from orchestrator.plan.former_names import (
     former_of,
     other_names,
 )
+from orchestrator.plan.metric_registry import METRICS as KNOWN
 from orchestrator.plan.metric_registry import check_metric_name
 from orchestrator.plan.plan import Plan
 from orchestrator.plan.plan_tables import Table
