@@ -40,7 +40,12 @@ from orchestrator.plan.quantity_types import Duration as Duration
 from orchestrator.plan.quantity_types import Rate as Rate
 from orchestrator.plan.quantity_types import Ratio as Ratio
 from orchestrator.plan.quantity_types import Size as Size
-from orchestrator.plan.quantity_types import boolean_text, files_count, integer_text
+from orchestrator.plan.quantity_types import (
+    boolean_text,
+    files_count,
+    integer_text,
+    is_allowed_file,
+)
 from orchestrator.plan.quantity_types import without_files as without_files
 
 FROM_TEXT = {"bare_numbers": False}
@@ -74,7 +79,10 @@ def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
             raise ValueError("a plan that came from another machine cannot name a file of this one")
         if not isinstance(value, str) or not Path(value).is_file():
             raise ValueError("the path of a file is expected")
-        return str(Path(value).resolve())
+        path = str(Path(value).resolve())
+        if not is_allowed_file(path):
+            raise ValueError(f"names {value}, a file that is not in the capsule")
+        return path
 
     return BeforeValidator(check), Loaded(functools.cache(load))
 

@@ -6,7 +6,7 @@ Nothing slow is imported here: the command line describes options of these types
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -59,6 +59,26 @@ def without_files() -> Iterator[None]:
         yield
     finally:
         _files_count.reset(token)
+
+
+_only_files: ContextVar[frozenset[str] | None] = ContextVar("only_files", default=None)
+
+
+@contextmanager
+def only_files(paths: Iterable[str]) -> Iterator[None]:
+    """Within this block parameters may name these files alone (absolute paths): others are refused
+    before anything reads them."""
+    token = _only_files.set(frozenset(paths))
+    try:
+        yield
+    finally:
+        _only_files.reset(token)
+
+
+def is_allowed_file(path: str) -> bool:
+    """True if a parameter may name the file at this absolute path."""
+    allowed = _only_files.get()
+    return allowed is None or path in allowed
 
 
 def files_count() -> bool:

@@ -20,6 +20,7 @@ from orchestrator.batch.sweep_run import SweepRun, write_sweep, write_sweep_fold
 from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.algorithm_params import without_files
+from orchestrator.plan.quantity_types import only_files
 from orchestrator.plan.toml_text import parse, write
 from orchestrator.progress import Report
 from orchestrator.registry import Registry
@@ -177,8 +178,9 @@ def _checked(
     if record.target not in {target.name for target in registry.targets}:
         raise RunFailed(f"{archive.path}: plugin missing here: the target {record.target!r}")
     try:
-        plan = Plan.load(write(data), registry)
-        _only_these(plan.check(registry), known, source)
+        with only_files(known):
+            plan = Plan.load(write(data), registry)
+            _only_these(plan.check(registry), known, source)
     except BadInput as error:
         if error.source == "plan":
             raise BadInput(source, error.problems or str(error)) from None

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-GIVEN = f"{12 * ' '}give_back(w, index)\n{12 * ' '}return\n"
+DROPPED = "without_room(w, port_index, queue_index, index, now)"
+GIVEN = f"{12 * ' '}give_back(w, {DROPPED})\n{12 * ' '}return\n"
 NODE = "orchestrator.engine.node"
 FAULTS: dict[str, tuple[str, str, str]] = {
     "a lost octet": (
-        f"{NODE}.room",
+        f"{NODE}.buffer",
         "    queue.bytes -= octets\n",
         "    queue.bytes -= octets - 1\n",
     ),
@@ -27,27 +28,27 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "    queue.bytes += frame.length + 1\n",
     ),
     "a buffer one frame too large": (
-        f"{NODE}.output",
+        f"{NODE}.egress_enqueue",
         "    if queue.bytes + w.frames[index].length > queue.capacity:\n        promised",
         "    if queue.bytes > queue.capacity:\n        promised",
     ),
     "a frame that is not counted": (
-        f"{NODE}.output",
+        f"{NODE}.egress_enqueue",
         f"{12 * ' '}queue.frames_dropped += 1\n{GIVEN}",
         GIVEN,
     ),
     "a descriptor that is not given back": (
-        f"{NODE}.output",
+        f"{NODE}.egress_enqueue",
         f"{12 * ' '}queue.frames_dropped += 1\n{GIVEN}",
         f"{12 * ' '}queue.frames_dropped += 1\n{12 * ' '}return\n",
     ),
     "a delay line that forgets": (
-        f"{NODE}.line",
+        f"{NODE}.delay_line",
         "    port.line_bytes -= frame.length\n",
         "    port.line_bytes -= frame.length + 1\n",
     ),
     "a frame that arrives twice": (
-        f"{NODE}.ahead",
+        f"{NODE}.early_delivery",
         "    flow.frames_received += 1\n",
         "    flow.frames_received += 2\n",
     ),
