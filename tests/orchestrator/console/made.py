@@ -132,6 +132,8 @@ FOUND = {"high": {"switch.sink": {"queue_bytes.mean": 33_400.0}}}
 class Catalog:
     """Stands for the registry: the test's algorithms, and fixed answers of the hooks."""
 
+    target_options: ClassVar[dict[str, Any]] = {}
+
     def __init__(self) -> None:
         self.algorithms = [
             algorithm.congestion_point("test-cp", "of the test", PointParams, STATE),

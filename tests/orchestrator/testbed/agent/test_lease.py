@@ -81,7 +81,7 @@ class Machine:
         net = {"counters": lambda nics: {nic: dict(self.counts[nic]) for nic in nics}}
         net["set_up"] = lambda nic, up: self.log.append(f"{nic} up {up}")  # type: ignore[assignment]
         patch.setattr(lease_module, "ethtool", SimpleNamespace(**net))
-        wire = {"open_on": self.open_on, "hear": lambda ear, nonce: self.heard}
+        wire = {"open_on": self.open_on, "received_probes": lambda ear, nonce: self.heard}
         wire["probe"] = lambda *words: "/".join(words)
         patch.setattr(lease_module, "probe_frames", SimpleNamespace(**wire))
         loop = SimpleNamespace(call_later=self.call_later)
