@@ -21,6 +21,8 @@ from traces.oracle.conformance_judge import NodeJudged, judge
 # no two frames come in one nanosecond: of such that are dropped no capture has the order
 PLAN = """
 name = "answers"
+clock_ppm = 0
+phase = "aligned"
 duration = "8ms"
 [nodes."h{1..3}"]
 kind = "nic"
