@@ -158,7 +158,7 @@ def test_a_plan_as_a_machine_says_so_on_every_link(tmp_path: Any) -> None:
     lines = {name: link.delay_line for name, link in plan.links.items()}
     assert {line.plugin for line in lines.values()} == {"host-jitter"}
     found = plan.check(Registry.load()).uses["delay_line"]["up"].params.to_table()
-    assert found["load"] == 1  # 0.42 of a core: that of 0.7
+    assert found["load_index"] == 1  # 0.42 of a core: that of 0.7
     assert {found["thread"], found["peer_thread"]} == {0, 1}
     with pytest.raises(BadInput, match=r"links\.down\.delay_line"):
         emulate_machine(plan, profile(), file)
