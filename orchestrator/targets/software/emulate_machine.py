@@ -49,7 +49,7 @@ def emulate_machine(
         table["delay_line"] = {
             "plugin": PLUGIN,
             "profile": str(file.resolve()),
-            "load": nearest(profile, max(load.shares[near], load.shares[far])),
+            "load_index": nearest(profile, max(load.shares[near], load.shares[far])),
             "thread": near,
             "peer_thread": far,
             "most": format_duration(most),
