@@ -52,7 +52,7 @@ def emulate_machine(
             "load_index": nearest(profile, max(load.shares[near], load.shares[far])),
             "thread": near,
             "peer_thread": far,
-            "most": format_duration(most),
+            "max_shift": format_duration(most),
             "pace": pace,
         }
         # what is late is not in the data path's line: it must not fill the simulated one
