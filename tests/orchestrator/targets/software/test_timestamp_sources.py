@@ -63,12 +63,12 @@ def left(control: Any) -> dict[str, Any]:
         if count <= 0 and (len(found) >= len(sent) or time.monotonic() > end):
             break
         for k in range(count):
-            known = error_queue.parse_report(batch.control[k], batch.headers[k, 5], there.describe)
-            word = int(there.describe[error_queue.TIMES])
+            known = error_queue.parse_report(batch.control[k], batch.headers[k, 5], there.report)
+            word = int(there.report[error_queue.TIMES])
             at = int(batch.control[k, word] * 10**9 + batch.control[k, word + 1])
             length = int(batch.headers[k, 7] & 0xFFFFFFFF)
             octets = batch.octets[k, :length].tobytes().hex()
-            found.append((bool(known), there.describe.tolist(), at, octets))
+            found.append((bool(known), there.report.tolist(), at, octets))
     return {
         "sent": [octets.ljust(200, b"\0").hex() for octets in sent],
         "found": found,
