@@ -214,7 +214,7 @@ def test_a_testbed_is_for_targets_with_cards(tmp_path: Path, capsys: Captured) -
     path.write_text('[cards.a]\ndevice = "/dev/mqnic0"\nnodes = ["nic"]\n')
     run = ["run", "quickstart", "--testbed", str(path), "--out", str(tmp_path)]
     assert command_line(run) == 2
-    assert "target simulated runs on no cards" in capsys.readouterr().err
+    assert "--testbed: target simulated does not take it" in capsys.readouterr().err
     assert command_line([*run, "--controller", "tcp://127.0.0.1:1"]) == 2
     assert "not together with --controller" in capsys.readouterr().err
     assert command_line(["controller", str(path)]) == 2
