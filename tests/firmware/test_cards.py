@@ -220,7 +220,7 @@ def test_a_testbed_is_for_targets_with_cards(tmp_path: Path, capsys: Captured) -
     assert command_line(["controller", str(path)]) == 2
     assert "[machines.NAME] is expected" in capsys.readouterr().err
     path.write_text('[cards.a]\ndevice = "mqnic0"\nnodes = ["nic"]\n[cards.b]\nnodes = ["nic"]\n')
-    assert command_line(run) == 2
+    assert command_line([*run, "--target", "gateware"]) == 2
     said = capsys.readouterr().err
     assert "cards.a.device" in said
     assert "cards.b.device" in said
