@@ -35,10 +35,10 @@ class Made:
     def ended(self) -> bool:
         return self.over
 
-    def kept(self) -> Path | None:
+    def run_folder(self) -> Path | None:
         return self.folder if self.over else None
 
-    def said(self) -> list[str]:
+    def new_lines(self) -> list[str]:
         lines, self.lines = self.lines, []
         return lines
 
