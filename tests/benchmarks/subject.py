@@ -40,6 +40,8 @@ def fig11(sources: int) -> dict[str, Any]:
     traffic = {"plugin": "cbr", "to": "sink", "flows": POINTS_PER_NIC, "rate": "1Gb/s"}
     return {
         "name": f"bench-fig11-{sources}",
+        "clock_ppm": 0,
+        "phase": "aligned",
         "duration": "12s",
         "sample_interval": "10ms",
         "nodes": dict.fromkeys(nics, nic) | {"switch": switch, "sink": {"kind": "sink"}},
@@ -70,6 +72,8 @@ def bare(sources: int, simulated_ms: int) -> dict[str, Any]:
     switch = {"kind": "switch", "buffer": peer_simpy.BUFFER}
     return {
         "name": f"bench-bare-{sources}",
+        "clock_ppm": 0,
+        "phase": "aligned",
         "duration": simulated_ms * 10**9,
         "sample_interval": "100ms",
         "nodes": dict.fromkeys(nics, nic) | {"switch": switch, "sink": {"kind": "sink"}},

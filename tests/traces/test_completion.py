@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.plan.metric_registry import MESSAGES
+from orchestrator.plan.metric_registry import METRICS
 from orchestrator.recording import MessageTable
 from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import MS, US, line_of_three
@@ -43,7 +43,7 @@ def test_statistics_are_exact() -> None:
     assert (n["messages.started"], n["messages.completed"]) == (2, 1)
     assert (n["slowdown.mean"], n["slowdown.large.p99"]) == (2, 2)
     assert found["traffic"]["messages.completed"] == 11
-    assert set(m) | set(n) <= set(MESSAGES)
+    assert set(m) | set(n) <= set(METRICS["messages"])
 
 
 def test_a_phase_has_the_messages_that_began_in_it() -> None:
