@@ -149,5 +149,5 @@ def test_a_plan_of_programs_without_its_cables_is_refused_by_name() -> None:
     """Before anything is made."""
     registry = Registry.load()
     path: Path = registry.plans()["external-iperf"]
-    with pytest.raises(Refused, match="which interface leads to its ports h1, h2"):
+    with pytest.raises(Refused, match="no interface is named that leads to its ports h1, h2"):
         run(Plan.load(path, registry), target="software", out=None)
