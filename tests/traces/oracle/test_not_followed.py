@@ -57,7 +57,8 @@ def test_stamps_are_fed_to_no_node(tmp_path: Path) -> None:
                 'nodes.sink.receiver={plugin="receiver-credits"}',
                 'traffic.t.transport={plugin="credit"}',
             ],
-            "nodes.sink.receiver: what a NIC makes of credits of 'receiver-credits' is not followed",
+            "nodes.sink.receiver: what a NIC makes of credits of 'receiver-credits' is not "
+            "followed",
         ),
         *(
             (

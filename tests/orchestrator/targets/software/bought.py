@@ -377,5 +377,7 @@ def keepers() -> int:
         if process.name.isdigit():
             with suppress(OSError):
                 there = (process / "ns/net").stat()
-                count += there == here and b"nic_guard_process" in (process / "cmdline").read_bytes()
+                count += (
+                    there == here and b"nic_guard_process" in (process / "cmdline").read_bytes()
+                )
     return count
