@@ -10,4 +10,4 @@ from orchestrator.run import source_digest
 
 def test_gateware_and_its_loop_are_among_the_sources() -> None:
     names = {Path(path).name for path in source_digest._sources(firmware)}
-    assert {"frame_fifo.v", "fabric.cpp", "model.cpp", "gateware.py"} <= names
+    assert {"frame_fifo.v", "fabric.cpp", "model.cpp", "gateware_target.py"} <= names
