@@ -42,9 +42,9 @@ from orchestrator.plan.quantity_types import Ratio as Ratio
 from orchestrator.plan.quantity_types import Size as Size
 from orchestrator.plan.quantity_types import (
     boolean_text,
+    file_refusal,
     files_count,
     integer_text,
-    is_allowed_file,
 )
 from orchestrator.plan.quantity_types import without_files as without_files
 
@@ -80,8 +80,8 @@ def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
         if not isinstance(value, str) or not Path(value).is_file():
             raise ValueError("the path of a file is expected")
         path = str(Path(value).resolve())
-        if not is_allowed_file(path):
-            raise ValueError(f"names {value}, a file that is not in the capsule")
+        if refusal := file_refusal(path):
+            raise ValueError(f"names {value}, {refusal}")
         return path
 
     return BeforeValidator(check), Loaded(functools.cache(load))

@@ -61,24 +61,24 @@ def without_files() -> Iterator[None]:
         _files_count.reset(token)
 
 
-_only_files: ContextVar[frozenset[str] | None] = ContextVar("only_files", default=None)
+_only_files: ContextVar[tuple[frozenset[str], str] | None] = ContextVar("only_files", default=None)
 
 
 @contextmanager
-def only_files(paths: Iterable[str]) -> Iterator[None]:
+def only_files(paths: Iterable[str], otherwise: str) -> Iterator[None]:
     """Within this block parameters may name these files alone (absolute paths): others are refused
-    before anything reads them."""
-    token = _only_files.set(frozenset(paths))
+    before anything reads them, as `otherwise` ("a file that is not ...")."""
+    token = _only_files.set((frozenset(paths), otherwise))
     try:
         yield
     finally:
         _only_files.reset(token)
 
 
-def is_allowed_file(path: str) -> bool:
-    """True if a parameter may name the file at this absolute path."""
-    allowed = _only_files.get()
-    return allowed is None or path in allowed
+def file_refusal(path: str) -> str:
+    """Why no parameter may name the file at this absolute path; empty: one may."""
+    allowed, otherwise = _only_files.get() or (frozenset({path}), "")
+    return "" if path in allowed else otherwise
 
 
 def files_count() -> bool:

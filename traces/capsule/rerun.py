@@ -34,6 +34,8 @@ from traces.capsule.zip_archive import Archive
 
 Say = Callable[[str], None]
 
+OUTSIDE = "a file that is not in the capsule"
+
 
 @dataclass(frozen=True)
 class RerunOptions:
@@ -178,7 +180,7 @@ def _checked(
     if record.target not in {target.name for target in registry.targets}:
         raise RunFailed(f"{archive.path}: plugin missing here: the target {record.target!r}")
     try:
-        with only_files(known):
+        with only_files(known, OUTSIDE):
             plan = Plan.load(write(data), registry)
             _only_these(plan.check(registry), known, source)
     except BadInput as error:
@@ -191,7 +193,7 @@ def _checked(
 def _only_these(resolved: ResolvedPlan, known: set[str], source: str) -> None:
     for path in plan_files(resolved):
         if path not in known:
-            raise BadInput(source, f"names {path}, a file that is not in the capsule")
+            raise BadInput(source, f"names {path}, {OUTSIDE}")
 
 
 @contextlib.contextmanager
