@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from firmware.cards.card_check import check_plan
 from firmware.gateware_target import Gateware
@@ -345,13 +346,18 @@ def test_counters_of_a_phase_are_those_of_its_edges() -> None:
 @pytest.mark.slow
 def test_scaled_figure_11_is_met() -> None:
     plan = SHIPPED / "netfpga-fig11-scaled.toml"
-    simulated, gateware = on("simulated", plan), on("gateware", plan)
+    gateware = on("gateware", plan)
     assert gateware.result["verdict"] == "met", gateware.result["expectations"]
-    ours, theirs = totals(gateware, "switch.sink"), totals(simulated, "switch.sink")
-    # every interval is spread by +-15 %, so is what two runs of different arrivals count
-    assert ours["feedback.sent"] == pytest.approx(theirs["feedback.sent"], rel=0.15)
-    assert ours["queue_bytes.mean"] == pytest.approx(theirs["queue_bytes.mean"], rel=0.1)
-    assert ours["utilization"] == pytest.approx(theirs["utilization"], rel=0.03)
+    # Every interval is spread by +-15 % and every source has a phase and a clock of its own: what
+    # another 20 seeds give bounds what one more does (prediction interval, 99.8 %).
+    ours = totals(gateware, "switch.sink")
+    others = [
+        totals(on("simulated", plan, f"seed={seed}"), "switch.sink") for seed in range(1, 21)
+    ]
+    for name in ("feedback.sent", "queue_bytes.mean", "utilization"):
+        values = np.array([other[name] for other in others])
+        bound = stats.t.ppf(0.999, 19) * values.std(ddof=1) * (1 + 1 / 20) ** 0.5
+        assert abs(ours[name] - values.mean()) <= bound, (name, ours[name], values)
 
 
 @pytest.mark.parametrize(
