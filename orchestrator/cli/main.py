@@ -30,6 +30,7 @@ COMMANDS = {
     "console": "console",
     "plans": "plans",
     "plugins": "plugins",
+    "metrics": "metrics",
     "headroom": "headroom",
     "network": "network",
     "hunt": "hunt",
