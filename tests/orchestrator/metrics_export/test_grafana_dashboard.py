@@ -20,6 +20,7 @@ from orchestrator.metrics_export.grafana_dashboard import (
     COLUMNS,
     VARIABLES,
     dashboard,
+    expression,
     grafana_unit,
 )
 from orchestrator.registry import Registry
@@ -166,6 +167,8 @@ def test_every_family_but_results_has_a_panel_of_its_own(made: Json):
 def test_counters_are_drawn_as_rates_with_the_unit_of_a_rate():
     for family in all_families(Registry.load().algorithms):
         assert grafana_unit(family) in UNITS
+        rate = f"rate({family.exported}"
+        assert expression(family).startswith(rate) == (family.kind == "counter")
         if family.kind == "counter" and family.unit == "seconds":
             assert grafana_unit(family) == "percentunit"
 

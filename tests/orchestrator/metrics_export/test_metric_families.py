@@ -102,10 +102,14 @@ def test_whatever_the_registry_declares_has_a_family():
 
 
 def test_every_unit_of_tailback_has_a_base_unit():
-    for symbol in [*SUFFIXES, *(unit.symbol for unit in UNITS)]:
-        assert symbol in BASE_UNITS
+    expected = {
+        "B": ("bytes", 1), "ps": ("seconds", 1e-12), "s": ("seconds", 1), "Hz": ("hertz", 1),
+        "bit/s": ("bytes_per_second", 0.125), "ratio": ("ratio", 1), "count": ("", 1), "1": ("", 1),
+    }  # fmt: skip
+    assert set(BASE_UNITS) == set(expected) == {*SUFFIXES, *(unit.symbol for unit in UNITS)}
+    for symbol, unit in expected.items():
+        assert base_unit(symbol) == unit
     assert base_unit("2^-20") == ("ratio", 2**-20)
-    assert base_unit("bit/s") == ("bytes_per_second", 0.125)
     with pytest.raises(KeyError):
         base_unit("furlong")
 

@@ -124,6 +124,19 @@ def test_labels_say_priority_flow_node_run_and_target():
     assert {labels["flow"] for labels in flows} == {f.entity for f in resolved.plan.flows()}
 
 
+def test_what_members_of_a_group_receive_has_the_label_of_its_flow():
+    resolved = resolved_plan("multicast-inputs")
+    found = scraped(snapshot_of(resolved, [1] * len(columns_of(resolved))))
+    copies = [
+        dict(labels) for name, labels in found if name == "tailback_copy_received_bytes_total"
+    ]
+    assert copies
+    sent = [flow for flow in resolved.plan.flows() if flow.members]
+    assert {(labels["entity"], labels["flow"]) for labels in copies} == {
+        (flow.at(member), flow.entity) for flow in sent for member in flow.members
+    }
+
+
 def test_a_value_that_is_not_known_yet_has_no_series():
     resolved = resolved_plan("swift")
     columns = columns_of(resolved)
