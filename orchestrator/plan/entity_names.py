@@ -71,7 +71,8 @@ class Lane:
 @memoized
 def lanes(plan: PlanModel) -> list[Lane]:
     """One lane, or one for each priority in use; the first one takes all that are not."""
-    first = sorted({entry.priority for entry in plan.traffic.values()})
+    first = {entry.priority for entry in plan.traffic.values()}
+    first |= {entry.acknowledged_in() for entry in plan.traffic.values()}
     if plan.priorities == "shared" or not first:
         return [Lane("", tuple(range(8)))]
     used = sorted({*first, *plan.more_priorities})

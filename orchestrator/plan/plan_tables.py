@@ -280,6 +280,9 @@ class Traffic(Table):
     """Octets of every data frame with its headers, without the FCS."""
     priority: int = Field(0, ge=0, le=7)
     """Of the frames, in their VLAN tag."""
+    ack_priority: int | None = Field(None, ge=0, le=7)
+    """Of the acknowledgements of the entry's transport, in their VLAN tag: with separate lanes they
+    wait in the lane of this priority at every switch. Default: that of the frames."""
     start: Instant = 0
     """Time at which the flows begin."""
     stop: Instant | None = None
@@ -301,6 +304,10 @@ class Traffic(Table):
     def draw_pairs(self, seed: int) -> None:
         """Fix the random numbers that pairs are drawn with."""
         self._seed = seed
+
+    def acknowledged_in(self) -> int:
+        """Priority of the acknowledgements of its frames."""
+        return self.priority if self.ack_priority is None else self.ack_priority
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
