@@ -81,7 +81,9 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
             buffer = node_.buffer_of(port.name)
-            inputs = node_.inputs.buffer if node_.inputs else 0
+            inputs = 0
+            if node_.inputs is not None:
+                inputs = max(node_.inputs.buffer, node_.inputs.lossy_buffer or 0)
             most = max([buffer, *later["buffer"]])
             inside = max(inputs, most if inputs else 0) * copies
             total += len(plan.lanes()) * ((most + inside) // shortest + 2)

@@ -13,6 +13,7 @@ from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
 from orchestrator.engine.node.buffer_occupancy import UNIT_OCTETS
 from orchestrator.engine.records import NEVER, NONE, VOQ
 from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch
+from orchestrator.plan.lossless_lanes import input_room, is_lossless
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS
 
 
@@ -31,7 +32,7 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
         rate = plan.links[port.link].rate
         if entity in indices.inputs:
             assert node.inputs is not None
-            fields = {"input": indices.inputs[entity], "capacity": node.inputs.buffer}
+            fields = {"input": indices.inputs[entity]}
             fields |= {"service_rate": rate, "pause_rate": rate}
             _add_input(builder, node.inputs, outputs[port.node], _rows(indices, entity)[0], rate)
         else:
@@ -40,6 +41,10 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             fields = _output(indices, entity, node, rate, fastest[port.node])
         for name, lane in zip(indices.buffers[entity], indices.lanes, strict=True):
             common = _common(builder, resolved, indices, entity, name)
+            if not is_lossless(plan, entity, lane):
+                common |= {"pause": NONE, "pause_timer": NEVER}
+            if entity in indices.inputs and node.inputs is not None:
+                fields["capacity"] = input_room(node.inputs, lane)
             mask = sum(1 << priority for priority in lane.priorities)
             row = builder.add(builder.queues, **common, **fields, priorities=mask)
             builder.drawn.append(SeededField("queues", row, "lfsr", f"{name}/units"))
@@ -125,7 +130,7 @@ def units_of(resolved: ResolvedPlan, entity: str, port: Port) -> int:
     capacity = node.buffer_of(port.name)
     if entity == port.input:
         assert node.inputs is not None
-        capacity = node.inputs.buffer
+        capacity = max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
     later = [a.values["buffer"] for a in changes if a.kind == "queue" and "buffer" in a.values]
     most = max([capacity, *later])
     shortest = min((entry.frame for entry in resolved.plan.traffic.values()), default=UNIT_OCTETS)

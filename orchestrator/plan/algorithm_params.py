@@ -306,6 +306,11 @@ class Params(BaseModel):
         from the first frame on; None: it goes by round trips that it has measured."""
         return None
 
+    def answer_delay(self) -> int:
+        """Ps that the receiver of a transport with these parameters holds an acknowledgement back
+        at the most."""
+        return 0
+
     def sends_ect(self) -> bool:
         """True if a reaction point with these parameters has its flows sent as ECN-capable."""
         return False

@@ -147,6 +147,9 @@ def _traffic(plan: PlanModel) -> Iterator[Problem]:
         if not entry.pairs:
             text = "no pair of different ends is left; give 'from' and 'to' more of them"
             yield Clash(f"traffic.{name}.pairing", entry.pairing, text)
+        if entry.ack_priority is not None and entry.transport is None:
+            text = "without a transport nothing is acknowledged; a transport is expected"
+            yield Clash(f"traffic.{name}.ack_priority", entry.ack_priority, text)
         if entry.cdf is not None and not _check_distribution(entry.cdf):
             text = "sizes and shares that rise from point to point, the last share 1, are expected"
             yield Clash(f"traffic.{name}.cdf", None, text)

@@ -89,7 +89,8 @@ def _held(plan: PlanModel) -> Iterator[Problem]:
         node = plan.nodes.get(port.node)
         if isinstance(node, Switch):
             each = node.buffer_of(port.name)
-            each += node.inputs.buffer if node.inputs else 0
+            if node.inputs is not None:
+                each += max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
             octets["buffer"] += lanes * each
     if sum(octets.values()) // shortest > MOST_HELD:
         largest = max(octets, key=lambda name: octets[name])
