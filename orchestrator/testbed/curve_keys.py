@@ -104,7 +104,7 @@ def own(folder: Path) -> Pair:
             f"others can get at this secret key (mode {mode:04o}); `chmod 600 {path}`, and make a "
             "new one if others may have read it",
         )
-    _check_parents(path)
+    _check_path(path)
     data = _load(path)
     secret = data.get("secret", "")
     if not isinstance(secret, str) or not KEY.fullmatch(secret):
@@ -164,10 +164,10 @@ def callers(folder: Path, kind: str = AUTHORISED) -> dict[str, Caller]:
     place = folder / kind
     if not place.is_dir():
         return {}
-    _check_parents(place)
+    _check_path(place)
     found = {}
     for path in sorted(place.glob("*.pub")):
-        _check_own(path)
+        _check_path(path)
         data = _load(path)
         role = data.get("role", RUN)
         _check_role(str(path), role)
@@ -175,36 +175,22 @@ def callers(folder: Path, kind: str = AUTHORISED) -> dict[str, Caller]:
     return found
 
 
-def _check_parents(path: Path) -> None:
-    """Raises BadInput when another user could put something else in the place of a file or folder:
-    it, or a folder on the way to it, is another's, or others may write to it."""
-    _check_own(path)
-    for folder in path.resolve().parents:
-        if folder not in _verified:
-            _check_own(folder)
-
-
 _verified: set[Path] = set()
-"""Folders on the way to keys that were looked at before this process entered a user namespace."""
+"""Folders on the way to keys that were found safe before this process entered a user namespace."""
 
 
 def verify(folder: Path) -> None:
     """Check the folders above one of keys, once and for all: in a user namespace the owners of most
     of them have no number (`orchestrator.ownership`). Raises BadInput."""
-    _check_parents(folder)
-    _verified.update(folder.resolve().parents)
+    _check_path(folder)
+    _verified.update(list(ownership.traversed(folder))[:-1])
 
 
-def _check_own(path: Path) -> None:
-    found = path.stat()
-    mode = stat.S_IMODE(found.st_mode)
-    of_system = ownership.is_system(path, found.st_uid)
-    if not of_system and not ownership.is_mine(found.st_uid):
-        raise BadInput(str(path), ownership.stranger(found.st_uid))
-    everybodys = path.is_dir() and mode & stat.S_ISVTX and of_system  # as /tmp is
-    if mode & 0o022 and not everybodys:
-        fix = f"`chmod go-w {path}`"
-        raise BadInput(str(path), f"others can write to it (mode {mode:04o}); {fix}")
+def _check_path(path: Path) -> None:
+    """Raises BadInput when another user could put something else in the place of a file or folder:
+    it, a folder or a link on the way to it is another's, or others may write to it."""
+    if (found := ownership.exposure(path, _verified)) is not None:
+        raise BadInput(str(found[0]), found[1])
 
 
 def _check_role(where: str, role: object) -> None:
