@@ -131,7 +131,7 @@ def _exposed(part: Path) -> str | None:
 def _overflow() -> int:
     try:
         return int((PROC / "sys/kernel/overflowuid").read_text(encoding="ascii"))
-    except (OSError, ValueError):
+    except (FileNotFoundError, PermissionError, ValueError):
         return OVERFLOW
 
 
@@ -139,6 +139,6 @@ def _mapped() -> list[tuple[int, int]]:
     """The numbers that have a mapping: first and count; all where there are no namespaces."""
     try:
         lines = (PROC / "self/uid_map").read_text(encoding="ascii").splitlines()
-    except OSError:
+    except FileNotFoundError:  # any other failure says nothing about owners, and is raised
         return [(0, EVERY_ID)]
     return [(int(first), int(count)) for first, _, count in map(str.split, lines)]

@@ -36,6 +36,10 @@ WAITING = 16
 """Messages that may lie in a watcher's queue."""
 GOODBYE_MS = 500
 MOST_WATCHERS = 32
+MOST_FRAMES = 3
+"""Frames of a request that are read: one too many is refused, further ones are dropped."""
+LONGEST_REQUEST = 65_536
+"""Octets of a frame of a watcher's request."""
 
 
 @dataclass
@@ -76,7 +80,7 @@ class FeedServer(threading.Thread):
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self._socket.setsockopt(zmq.SNDHWM, WAITING)
         self._socket.setsockopt(zmq.LINGER, GOODBYE_MS)
-        self._socket.setsockopt(zmq.MAXMSGSIZE, 65_536)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_REQUEST)
         if secure is not None:
             secure(self._context, self._socket)
         try:
@@ -117,7 +121,8 @@ class FeedServer(threading.Thread):
     def _receive(self) -> None:
         while self._socket.poll(0):
             parts = self._socket.recv_multipart(copy=False)
-            identity, *frames = (part.bytes for part in parts)
+            self.received(parts)
+            identity, *frames = (part.bytes for part in parts[:MOST_FRAMES])
             try:
                 request = feed_codec.decode_request(frames)
             except feed_codec.MalformedMessage as error:
@@ -136,6 +141,9 @@ class FeedServer(threading.Thread):
                 self._send(identity, refused)
             elif request.run in ("", self.session.run):
                 self._handle_request(identity, request)
+
+    def received(self, parts: list[zmq.Frame]) -> None:
+        """Called with the frames of each message of a watcher."""
 
     def refusal(self, frame: zmq.Frame, request: feed_messages.Request) -> str | None:
         """Reason to refuse a peer's request; None: allowed. On one machine the socket's folder
