@@ -20,7 +20,7 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT, EVERY_ID = 0, 2**32 - 1
@@ -70,16 +70,29 @@ def stranger(owner: int) -> str:
     return f"belongs to another user (number {owner})"
 
 
-def exposure(path: Path, verified: Collection[Path] = ()) -> tuple[Path, str] | None:
+_VERIFIED = set[Path]()
+"""Folders that were found safe before this process entered a user namespace."""
+
+
+def verify(path: Path) -> tuple[Path, str] | None:
+    """The exposure of a path; the folders above one without count as safe from now on: in a user
+    namespace the owners of most of them have no number."""
+    found = exposure(path)
+    if found is None:
+        _VERIFIED.update(list(traversed(path))[:-1])
+    return found
+
+
+def exposure(path: Path) -> tuple[Path, str] | None:
     """The first part of a path that another user could replace, with the reason; None: none.
 
-    Folders in `verified` were found safe before. Windows has no owners by number and no modes:
-    nothing is found there. Raises OSError when a part cannot be looked at.
+    Windows has no owners by number and no modes: nothing is found there. Raises OSError when a part
+    cannot be looked at.
     """
     if os.name == "nt":
         return None
     for part in traversed(path):
-        if part not in verified and (reason := _exposed(part)) is not None:
+        if part not in _VERIFIED and (reason := _exposed(part)) is not None:
             return part, reason
     return None
 

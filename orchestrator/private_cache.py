@@ -52,7 +52,7 @@ def usable(wanted: Path) -> Path:
     if KEY in _replaced:
         return _private(wanted)
     try:
-        path = _made(wanted)
+        path = made(wanted)
         found = ownership.exposure(path)
         if found is None and os.access(path, os.W_OK):
             return path
@@ -64,7 +64,7 @@ def usable(wanted: Path) -> Path:
 
 
 def _private(wanted: Path) -> Path:
-    return _made(_temporary() / wanted.name)
+    return made(_temporary() / wanted.name)
 
 
 def sealed(name: str, content: bytes) -> bytes:
@@ -148,7 +148,7 @@ def _read_key(path: Path) -> bytes:
 
 def _make_key(path: Path) -> None:
     """Make a key, of which no process sees a part; the first of several processes wins."""
-    _made(path.parent)
+    made(path.parent)
     handle, new = tempfile.mkstemp(dir=path.parent, prefix=".cache.key-")  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
@@ -165,8 +165,9 @@ def _make_key(path: Path) -> None:
         Path(new).unlink(missing_ok=True)
 
 
-def _made(path: Path) -> Path:
-    """A folder, made with all above that are missing, each with mode 0700 whatever the umask."""
+def made(path: Path) -> Path:
+    """The folder `path`, made with all above that are missing, each with mode 0700, whatever the
+    umask. Raises OSError."""
     missing = [one for one in (path, *path.parents) if not one.exists()]
     for one in reversed(missing):
         try:
@@ -186,11 +187,11 @@ def _temporary() -> Path:
         try:
             if ownership.exposure(base) is not None:
                 continue
-            made = Path(tempfile.mkdtemp(prefix="tailback-cache-", dir=base))  # mode 0700
+            folder = Path(tempfile.mkdtemp(prefix="tailback-cache-", dir=base))  # mode 0700
         except OSError:
             continue
-        atexit.register(_remove, made, os.getpid())
-        return made
+        atexit.register(_remove, folder, os.getpid())
+        return folder
     raise BadInput(
         "TMPDIR",
         f"{tempfile.gettempdir()} is not safe: other users can replace what lies in it, or nothing "
@@ -198,9 +199,9 @@ def _temporary() -> Path:
     )
 
 
-def _remove(made: Path, process: int) -> None:
+def _remove(folder: Path, process: int) -> None:
     if os.getpid() == process:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @functools.cache

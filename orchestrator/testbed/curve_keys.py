@@ -234,21 +234,17 @@ def read_callers(folder: Path, kind: str = AUTHORISED, last: KeyList | None = No
     return KeyList(found, unreadable)
 
 
-_verified: set[Path] = set()
-"""Folders on the way to keys that were found safe before this process entered a user namespace."""
-
-
 def verify(folder: Path) -> None:
-    """Check the folders above one of keys, once and for all: in a user namespace the owners of most
-    of them have no number (`orchestrator.ownership`). Raises BadInput."""
-    _check_path(folder)
-    _verified.update(list(ownership.traversed(folder))[:-1])
+    """Check the folders above one of keys, once and for all (`ownership.verify`). Raises
+    BadInput."""
+    if (found := ownership.verify(folder)) is not None:
+        raise BadInput(str(found[0]), found[1])
 
 
 def _check_path(path: Path) -> None:
     """Raises BadInput when another user could put something else in the place of a file or folder:
     it, a folder or a link on the way to it is another's, or others may write to it."""
-    if (found := ownership.exposure(path, _verified)) is not None:
+    if (found := ownership.exposure(path)) is not None:
         raise BadInput(str(found[0]), found[1])
 
 
