@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sized
 
 from orchestrator.errors import Problem
 from orchestrator.plan import entity_names
@@ -34,12 +34,16 @@ MOST_HELD = 8_000_000
 """Frames that all queues and delay lines can hold at once: 1 GB of descriptors."""
 
 
+def section_problems(data: Mapping[str, object]) -> Iterator[Problem]:
+    """Sections of a plan's data, checked or not, that have too many entries to look at each."""
+    for section, most in {**MOST, "expect": MOST_EXPECTATIONS, "figure": MOST_FIGURES}.items():
+        entries = data.get(section)
+        if isinstance(entries, Sized) and len(entries) > most and not isinstance(entries, str):
+            yield Problem(section, len(entries), f"at most {most} of them are expected")
+
+
 def size_problems(plan: PlanModel) -> Iterator[Problem]:
     """Problems of size, each with the number that would be accepted."""
-    for section, most in {**MOST, "expect": MOST_EXPECTATIONS, "figure": MOST_FIGURES}.items():
-        count = len(getattr(plan, section))
-        if count > most:
-            yield Problem(section, count, f"at most {most} of them are expected")
     too_many = list(_pairs(plan))
     if too_many:  # all that follows walks over the pairs
         yield from too_many
