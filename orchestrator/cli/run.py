@@ -128,7 +128,8 @@ def run(
     \b
     Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed,
     2 bad input or refused by the target, 3 the run is invalid (the machine
-    distorted it), uncertain (its error bars hold a bound), or failed.
+    distorted it), uncertain (its error bars hold a bound), stopped before its
+    end, or failed.
     """
     program_permission.choose(programs)
     if seeds is None and (jobs is not None or fresh):
