@@ -21,8 +21,9 @@ comes to a full queue."""
 
 
 def draws_for_room(plan: Plan, node: Node) -> bool:
-    """True if a switch draws which of the frames that arrive together a full queue takes."""
-    if plan.phase == "aligned" or type(node) is not Switch:
+    """True if a switch, or a host that forwards, draws which of the frames that arrive together a
+    full queue takes."""
+    if plan.phase == "aligned" or type(node) not in (Switch, Nic):
         return False
     return (node.target or plan.target) in IN_ENGINE
 

@@ -42,6 +42,7 @@ from orchestrator.plan import (
 )
 from orchestrator.plan.external_nodes import captured
 from orchestrator.plan.field_types import LONGEST_FRAME
+from orchestrator.plan.forwarding_hosts import forwarding_hosts
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
 MESSAGE_FRAMES = 2
@@ -86,6 +87,7 @@ def add_nodes(
             receiver_timer=NEVER,
             **_incoming(links[name]),
             shared_capacity=_shared_memory(node),
+            forwards=int(name in forwarding_hosts(plan)),
             routed=int(isinstance(node, Switch) and node.forwards_by == "ip"),
         )
         builder.drawn.append(SeededField("nodes", row, "lfsr", f"{name}/spread"))

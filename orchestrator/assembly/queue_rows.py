@@ -1,4 +1,5 @@
-"""Rows of a switch's buffers: queues before outputs; inputs with their virtual output queues."""
+"""Rows of buffers: queues before outputs of switches and of hosts that forward; inputs with their
+virtual output queues."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
 from orchestrator.engine.node.buffer_occupancy import UNIT_OCTETS
 from orchestrator.engine.records import NEVER, NONE, VOQ
-from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch
+from orchestrator.plan import Inputs, Nic, Port, ResolvedPlan, Switch
+from orchestrator.plan.forwarding_hosts import buffer_of
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS
 
 
@@ -27,9 +29,10 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     for entity in indices.buffers:
         port = indices.port_of[entity]
         node = plan.nodes[port.node]
-        assert isinstance(node, Switch)
+        assert isinstance(node, Switch | Nic)
         rate = plan.links[port.link].rate
         if entity in indices.inputs:
+            assert isinstance(node, Switch)
             assert node.inputs is not None
             fields = {"input": indices.inputs[entity], "capacity": node.inputs.buffer}
             fields |= {"service_rate": rate, "pause_rate": rate}
@@ -52,15 +55,18 @@ def _rows(indices: Indices, entity: str) -> list[int]:
     return [indices.queues[name] for name in indices.buffers[entity]]
 
 
-def _output(indices: Indices, entity: str, node: Switch, rate: int, fastest: list[int]) -> Row:
+def _output(
+    indices: Indices, entity: str, node: Switch | Nic, rate: int, fastest: list[int]
+) -> Row:
     """Fields of the queues before an output; `fastest` as of `_two_fastest`."""
     port = indices.port_of[entity]
-    return {
-        "input": NONE,
+    others = {"input": NONE, "pause_rate": _fastest_other(*fastest, own=rate)}
+    if isinstance(node, Nic):
+        return others | {"capacity": buffer_of(node), "service_rate": rate}
+    return others | {
         "crossbar": int(node.inputs is not None),
         "capacity": node.buffer_of(port.name),
         "service_rate": node.service_of(port.name, rate),
-        "pause_rate": _fastest_other(*fastest, own=rate),
     }
 
 

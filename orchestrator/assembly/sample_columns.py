@@ -25,6 +25,7 @@ from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.metric import MARKS, WATCHDOG, Sampled
 from orchestrator.plan.metric_registry import ENTITIES, conditions_of, samples_of
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS, Use
+from orchestrator.plan.queue_metrics import ROUTES
 from orchestrator.recording import ACTIVE, RTT, Column
 
 # Sample rows: one for each instant.
@@ -183,7 +184,10 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
     for name, placed in plan.nodes.items():
         restores = isinstance(placed, Switch) and placed.reassembly is not None
         if restores and is_ours(plan, name):
-            add(ENTITIES["switch"], name, name, "nodes", indices.nodes[name])
+            add(samples_of("switch"), name, name, "nodes", indices.nodes[name])
+        routes = isinstance(placed, Switch) and placed.forwards_by == "ip"
+        if routes and is_ours(plan, name):
+            add(samples_of("switch", ROUTES), name, name, "nodes", indices.nodes[name])
     _refuse_repeated(plan.source, found)
     return found
 

@@ -149,6 +149,8 @@ NODE = record(
     "receiver_rate",  # bit/s of its node's link, the fastest where there are several
     "receiver_overhead",  # octets per frame that take time on that link beside its length
     "credits_sent",  # frames that it sent
+    "ttl_expired",  # IP frames whose TTL ended at it: it forwarded none of them
+    "forwards",  # 1: a host that sends on what is addressed to others
 )
 """A node: NIC, switch or sink."""
 
@@ -215,6 +217,7 @@ LANE = record(
     "hold_ended",
     "longest_hold_ps",
     "sampled_hold_ps",
+    "own_turn",  # at a host that forwards, 1: the next frame is one of its own flows
 )
 """The priorities of a port that share a queue and are paused together: one lane for all of them,
 or one for each that is in use."""

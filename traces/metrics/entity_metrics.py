@@ -187,6 +187,11 @@ def reassembly(window: Window, entity: str) -> Metrics:
     } | counters(window, entity, COUNTED_OF["switch"])
 
 
+def router(window: Window, entity: str) -> Metrics:
+    """An IP router: frames that it dropped because their TTL ended."""
+    return counters(window, entity, COUNTED_OF["switch"])
+
+
 KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("queue_bytes",), switch_port),
     (("paused_ps", "bytes_out"), link_direction),
@@ -195,6 +200,7 @@ KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("frames_sent",), source),
     (("bytes_received",), flow),
     (("reassembly_bytes",), reassembly),
+    (("frames_ttl_expired",), router),
     (("feedback_ignored",), nic),
     (("feedback_unassigned",), nic),
     (("feedback_sent",), nic),
