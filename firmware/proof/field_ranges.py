@@ -120,6 +120,7 @@ QUEUES = {
     **_all("timed_rate feedback_value", SPEED),
     **_all("timed_ps congestion_point_timer pause_timer watchdog_timer held_until", TIME),
     **_all("lfsr order_key", Range((0, (1 << 32) - 1), "32 bits")),
+    **_all("marks_arriving marks_leaving", INDEX),
     "contested": PAST,
     "contenders": COUNT,
 }
@@ -187,7 +188,7 @@ FLOWS = {
     **_all("bytes capacity", ROOM),
     **_all("sequence frames_refused frames_sent frames_received latest", COUNT),
     **_all("frames_reordered order_next available losses highest frames_resent", COUNT),
-    **_all("headers_received", COUNT),
+    **_all("headers_received timeouts naks", COUNT),
     **_all("bytes_sent bytes_received demand octets_made acked marked", OCTETS),
     "mode": Range((0, 3), "where its frames come from"),
     "left": Range((0, 10**12), "octets of a message (plan.fields.MessageSize)"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.clocks import drawn_phase, drift, phase
+from orchestrator.assembly.marking_histograms import histogram_rows
 from orchestrator.assembly.message_schedules import schedules
 from orchestrator.assembly.queue_rows import add_queues
 from orchestrator.assembly.route_tables import add_routes
@@ -288,7 +289,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     plan = resolved.plan
     routes = plan.routes()
     on_link = {(port.node, port.link): entity for entity, port in indices.ports.items()}
-    builder.groups = len(indices.groups)
+    builder.groups = histogram_rows(resolved, indices)
     every = dict(schedules(resolved))
     builder.gates = [one.gates for one in every.values() if one.gates is not None]
     carried = {name: iter(one.flows) for name, one in every.items()}

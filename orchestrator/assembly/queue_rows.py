@@ -9,6 +9,7 @@ import numpy as np
 
 from orchestrator.assembly.clocks import draws_for_room
 from orchestrator.assembly.lazy_eligibility import lacks_departure_hook
+from orchestrator.assembly.marking_histograms import marked_queues
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
 from orchestrator.engine.node.buffer_occupancy import UNIT_OCTETS
@@ -26,6 +27,7 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
         for name in {indices.port_of[entity].node for entity in indices.inputs}
     }
     fastest: dict[str, list[int]] = {}
+    counted = {queue.queue: queue for queue in marked_queues(resolved, indices)}
     for entity in indices.buffers:
         port = indices.port_of[entity]
         node = plan.nodes[port.node]
@@ -44,6 +46,8 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
         for name, lane in zip(indices.buffers[entity], indices.lanes, strict=True):
             common = _common(builder, resolved, indices, entity, name)
             mask = sum(1 << priority for priority in lane.priorities)
+            if (marked := counted.get(name)) is not None:
+                common["marks_leaving" if marked.leaving else "marks_arriving"] = marked.row
             row = builder.add(builder.queues, **common, **fields, priorities=mask)
             builder.drawn.append(SeededField("queues", row, "lfsr", f"{name}/units"))
             if entity not in indices.inputs and draws_for_room(plan, node):

@@ -173,8 +173,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         observe("traffic", flow.entry, flow.node, flow.entity, flow.entity)
         observe("transport", flow.entry, flow.node, flow.entity, f"{flow.entity}/transport")
         carrier = resolved.use("transport", flow.entry)
-        if carrier is not None and carrier.algorithm.leaves_control:
-            add(samples_of("flow", RESENT), flow.node, flow.entity, "flows", row)
+        for when in () if carrier is None else (RESENT, *carrier.algorithm.counts):
+            add(samples_of("flow", when), flow.node, flow.entity, "flows", row)
         if not flow.members:
             to = flow.destination
             add(samples_of("flow", RECEIVED), flow.node, flow.entity, "flows", row, to)
