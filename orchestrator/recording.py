@@ -175,7 +175,7 @@ class Recording:
 
     marking: dict[str, np.ndarray] = field(default_factory=dict)
     """Queue whose congestion point marks -> int64[k, 3, bins], cumulative at `latency_marks_ps`:
-    data frames that it saw, ECN-capable ones of these, those that it marked, by the octets in the
+    frames that it saw, ECN-capable ones of these, those that it marked, by the octets in the
     queue; bin b holds lengths in [latency_edges_ps[b], latency_edges_ps[b + 1]) octets."""
 
     apart_ps: int = 0

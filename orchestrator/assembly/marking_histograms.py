@@ -18,8 +18,8 @@ from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.plugin_catalog import Use
 
 COUNTS = ("frames", "ect", "marked")
-"""Rows of a table: data frames that the congestion point saw; of these, ECN-capable ones without
-CE; those whose mark it changed."""
+"""Rows of a table: frames that the congestion point saw, acknowledgements included; of these,
+ECN-capable ones without CE; those whose mark it changed."""
 MOST_TABLES = 128
 """Queues that have a table each; where more mark, those of equal parameters share one."""
 

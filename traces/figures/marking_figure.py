@@ -16,10 +16,12 @@ Z = 1.96
 
 
 def marking_figure(run: Run) -> Figure:
-    """A panel for each of the queues that marked most. The run has marking queues."""
+    """A panel for each of the queues that marked most, or for one where none has marked. The run
+    has marking queues."""
     tables = sorted(run.result.marking.items(), key=lambda one: -one[1].total("marked"))
+    marked = [one for one in tables if one[1].total("marked")]
     with styled():
-        shown = tables[:MOST_PANELS]
+        shown = (marked or tables[:1])[:MOST_PANELS]
         figure = Figure(figsize=(9.0, 2.9 * ((len(shown) + 1) // 2) + 0.4))
         panels = figure.subplots((len(shown) + 1) // 2, 2, squeeze=False).ravel()
         for panel, (name, table) in zip(panels, shown, strict=False):
