@@ -29,7 +29,8 @@ def marking_result(resolved: ResolvedPlan, recording: Recording) -> dict[str, An
     for queue in marked_queues(resolved, Indices(resolved.plan)):
         use = resolved.use("congestion_point", queue.holder)
         points = None if use is None else use.params.marking_curve()
-        curves.setdefault(queue.table, points and [list(point) for point in points])
+        curve = None if points is None else [[octets, chance] for octets, chance in points]
+        curves.setdefault(queue.table, curve)
     return {
         table: {
             "columns": list(COLUMNS),
