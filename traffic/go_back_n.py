@@ -96,6 +96,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         state.deadline = NEVER
     if state.deadline <= now:
         go_back(state, flow)
+        flow.timeouts += 1
         state.gave_up = now
         flow.next_frame = now
         return NOTHING
@@ -129,6 +130,8 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
         state.una = frame.sequence
         state.nxt = max(state.nxt, state.una)
         state.deadline = NEVER if state.una == state.nxt else now + params.timeout
+    if frame.feedback == NEGATIVE:
+        flow.naks += 1
     if frame.feedback == NEGATIVE and frame.sequence == state.una and state.una < state.nxt:
         go_back(state, flow)
     flow.next_frame = now
@@ -171,4 +174,5 @@ GO_BACK_N: Algorithm = Algorithm(
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
     columns=(EARLY,),
     leaves_control=True,
+    counts=("timeouts", "naks"),
 )

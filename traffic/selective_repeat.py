@@ -118,6 +118,7 @@ def mark_lost(state, flow, segment):  # type: ignore[no-untyped-def]
 @compiled
 def time_out(state, params, flow, now):  # type: ignore[no-untyped-def]
     """Nothing came back: all that is under way is lost."""
+    flow.timeouts += 1
     state.backoff += 1
     state.look = state.turns
     for segment in range(state.una, min(state.nxt, state.una + WINDOW)):
@@ -229,6 +230,8 @@ def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
 def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: an acknowledgement is back."""
     begin(state, flow)
+    if frame.feedback == NEGATIVE:
+        flow.naks += 1
     acked = flow.acked
     note_arrivals(state, flow, frame)
     flow.marked += newly_acknowledged(frame.delta, flow.marked)
@@ -250,4 +253,5 @@ SELECTIVE: Algorithm = Algorithm(
     {"send": send, "acknowledged": acknowledged, "arrived": arrived, "trimmed": trimmed},
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
     leaves_control=True,
+    counts=("timeouts", "naks"),
 )

@@ -98,4 +98,5 @@ TCP: Algorithm = Algorithm(
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived},
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
+    counts=("timeouts",),
 )

@@ -8,6 +8,7 @@ from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
 from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch, Use
 from orchestrator.plan.entity_names import Flow
+from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
 
 CONTROL_PER_PORT = 64
 SPARE = 512
@@ -87,6 +88,8 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
             most = max([buffer, *later["buffer"]])
             inside = max(inputs, most if inputs else 0) * copies
             total += len(plan.lanes()) * ((most + inside) // shortest + 2)
+        elif isinstance(node_, Nic) and port.node in forwarding_hosts(plan):
+            total += len(plan.lanes()) * (buffer_of(node_) // shortest + 2)
     for node in plan.nodes.values():
         if isinstance(node, Switch) and node.reassembly is not None:
             total += node.reassembly.buffer // shortest + 1

@@ -273,6 +273,12 @@ class Params(BaseModel):
         """True if a congestion point with these parameters marks frames: inputs count it then."""
         return False
 
+    def marking_curve(self) -> list[tuple[int, float]] | None:
+        """Points (octets in the queue, chance that a frame is marked) that a congestion point with
+        these parameters is set to mark by, linear in between, the last one for all longer queues;
+        None: not by the queue's length alone. Reports draw it beside what a run measured."""
+        return None
+
     def goes_on_in(self) -> tuple[int, ...]:
         """Priorities that a congestion point with these parameters sends frames on in."""
         return ()

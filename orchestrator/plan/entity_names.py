@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from orchestrator.plan.forwarding_hosts import carries
 from orchestrator.plan.plan_model import PlanModel, memoized
 from orchestrator.plan.plan_tables import External, Nic, Node, Sink, Switch
 
@@ -155,8 +156,9 @@ def entities(plan: PlanModel) -> dict[str, frozenset[str]]:
             named.append((port.entity, "external port"))
             continue
         named.append((port.entity, "end"))
-        if isinstance(node, Switch):
+        if carries(plan, port.node):
             named += [(port.entity + suffix, "port") for suffix in suffixes]
+        if isinstance(node, Switch):
             named += [(port.input + suffix, "input") for suffix in suffixes if node.inputs]
     ours = [way for way in directions(plan) if is_ours(plan, way.sender.node)]
     if any(suffixes):

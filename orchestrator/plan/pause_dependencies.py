@@ -173,12 +173,11 @@ class _Walk:
                     yield flow.node, entry.via, flow.destination, lane, flow.entity
             return
         nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
-        entrances: dict[str, str] = {}  # NICs of one switch enter where any of them does
+        entrances: dict[str, tuple[str, str]] = {}  # NICs of one switch enter where any does
         for nic in nics:
             for port in self._current_columns.by_node[nic]:
-                entrances.setdefault(port.peer, port.link)
-        senders = {link: next(n for n in plan.links[link].ends if n not in self._switches)
-                   for peer, link in entrances.items() if peer in self._switches}  # fmt: skip
+                entrances.setdefault(port.peer, (port.link, nic))
+        senders = dict(entrances[peer] for peer in entrances if peer in self._switches)
         one_of: dict[object, str] = {}
         apart = {name for node in self._switches for name in self._forwarding(node)}
         for name, place in self._current_columns.place_of.items():

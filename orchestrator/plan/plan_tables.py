@@ -105,6 +105,12 @@ class Nic(Table):
     """The token bucket that each of them is."""
     reaction_time: Delay = 0
     """From the arrival of a congestion notification message until its limiter acts on it."""
+    forwards: bool | None = None
+    """true: it sends on frames that are addressed to others (BCube), as a switch of its links
+    would; false: never; default: where switches alone do not join the ends of the traffic."""
+    forwarding_buffer: Buffer | None = None
+    """Octets per port of the queue in which frames of others wait there; these and the host's own
+    frames take turns. Of hosts that forward; default: 150 KB."""
     target: Slug | None = None
     """Target of this node, if not the plan's; for targets that can be joined."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sized
 from orchestrator.errors import Problem
 from orchestrator.plan import entity_names
 from orchestrator.plan.external_nodes import captured
+from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plan_tables import Nic, Switch
@@ -96,6 +97,8 @@ def _held(plan: PlanModel) -> Iterator[Problem]:
             if node.inputs is not None:
                 each += max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
             octets["buffer"] += lanes * each
+        elif isinstance(node, Nic) and port.node in forwarding_hosts(plan):
+            octets["buffer"] += lanes * buffer_of(node)
     if sum(octets.values()) // shortest > MOST_HELD:
         largest = max(octets, key=lambda name: octets[name])
         where = {"host_queue": "nodes", "buffer": "nodes", "links": "links"}[largest]

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from orchestrator.errors import Problem
 from orchestrator.plan.entity_names import Port, ports
+from orchestrator.plan.forwarding_hosts import carries
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.plan_tables import Switch
 from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.shortest_paths import path, routes
 from orchestrator.plan.timeline_actions import Action
@@ -73,8 +73,9 @@ def round_trip(plan: PlanModel, taken: list[Port], frame: int) -> int:
 
 
 def _longest(plan: PlanModel, frame: int) -> int:
-    """ps that no round trip of a plan is longer than: one over its worst link at every switch."""
-    hops = 1 + sum(isinstance(node, Switch) for node in plan.nodes.values())
+    """ps that no round trip of a plan is longer than: one over its worst link at every node that
+    sends on."""
+    hops = 1 + sum(carries(plan, name) for name in plan.nodes)
     links = plan.links.values()
     worst = max(link.delay + (link.delay_back or link.delay) for link in links)
     return hops * (worst + frame * BIT_PS // min(link.rate for link in links))

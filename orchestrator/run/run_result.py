@@ -19,6 +19,7 @@ from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
 from orchestrator.run.counted import counted_notes
 from orchestrator.run.error_bars import errorbars
+from orchestrator.run.marking_result import marking_result
 from orchestrator.run.plugin_metrics import ENTIRE_RUN, measure_metrics
 from orchestrator.run.program_fidelity import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
@@ -106,6 +107,7 @@ def judge_recording(
         "units": found["units"],
         "expectations": rows,
         **({"external": found["external"]} if "external" in found else {}),
+        **({"marking": marking} if (marking := marking_result(resolved, recording)) else {}),
         "fidelity": found["fidelity"],
         "deadlocks": found["deadlocks"],
         "notes": found["notes"],

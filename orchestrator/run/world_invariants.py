@@ -178,14 +178,17 @@ class Limits:
     @classmethod
     def of(cls, resolved: ResolvedPlan) -> Limits:
         """Limits of a plan, without buffers that grant reserved space beyond their capacity."""
+        from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
         from orchestrator.plan.lossless_lanes import has_own_limit, input_room, is_lossless
-        from orchestrator.plan.plan_tables import Switch
+        from orchestrator.plan.plan_tables import Nic, Switch
 
         plan = resolved.plan
         lanes = plan.lanes()
         most: dict[str, int] = {}
         for port in plan.ports():
             node = plan.nodes[port.node]
+            if isinstance(node, Nic) and port.node in forwarding_hosts(plan):
+                most[port.entity] = buffer_of(node)
             if not isinstance(node, Switch):
                 continue
             if node.inputs is None or node.reassembly is None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.plan.endpoint_metrics import OF_TRANSPORT
 from orchestrator.plan.metric_registry import DEFINITIONS, METRICS
 from traces.metrics import UNITS, compute
 from traces.metrics.sample_statistics import histogram_percentile, jain, percentile, spread
@@ -310,7 +311,7 @@ def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[n
     only_where_told = {one.name for one in port if one.sampled is not None and one.sampled.when}
     assert only_where_told >= {"frames.marked", "frames.trimmed", "storms.detected"}
     assert set(metrics["run"]["switch.sink"]) == set(METRICS["port"]) - only_where_told
-    only_when_sampled = {"frames.reordered", "frames.retransmitted"}
+    only_when_sampled = {"frames.reordered", *OF_TRANSPORT}
     assert set(metrics["run"]["gen1.0"]) == set(METRICS["flow"]) - only_when_sampled
     assert set(metrics["run"]["traffic"]) == set(METRICS["traffic"])
 
