@@ -30,6 +30,7 @@ COMMANDS = {
     "console": "console",
     "plans": "plans",
     "plugins": "plugins",
+    "import": "import_files",
     "headroom": "headroom",
     "network": "network",
     "hunt": "hunt",

@@ -90,15 +90,19 @@ def _held(plan: PlanModel) -> Iterator[Problem]:
     for link in plan.links.values():
         for delay in (link.delay, link.delay_back or link.delay):
             octets["links"] += min(link.buffer, link.rate * delay // (8 * 10**12))
+    in_switches: dict[str, int] = {}
     for port in entity_names.ports(plan):
         node = plan.nodes.get(port.node)
         if isinstance(node, Switch):
             each = node.buffer_of(port.name)
             if node.inputs is not None:
                 each += max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
-            octets["buffer"] += lanes * each
+            in_switches[port.node] = in_switches.get(port.node, 0) + lanes * each
         elif isinstance(node, Nic) and port.node in forwarding_hosts(plan):
             octets["buffer"] += lanes * buffer_of(node)
+    for name, queued in in_switches.items():
+        inputs = plan.nodes[name].inputs
+        octets["buffer"] += min(queued, (inputs and inputs.shared_memory) or queued)
     if sum(octets.values()) // shortest > MOST_HELD:
         largest = max(octets, key=lambda name: octets[name])
         where = {"host_queue": "nodes", "buffer": "nodes", "links": "links"}[largest]
