@@ -18,11 +18,14 @@ from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
 from orchestrator.run.counted import counted_notes
 from orchestrator.run.error_bars import errorbars
+from orchestrator.run.incomplete_schemes import find_incomplete_schemes
 from orchestrator.run.plugin_metrics import measure_metrics
 from orchestrator.run.program_fidelity import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
 
 QUANTITY = "feedback_unassigned"
+INCOMPLETE = "the scheme lacks a part, so its expectations are not met"
+"""Beginning of the note on such a scheme."""
 
 
 def limiter_shortages(recording: Recording) -> list[str]:
@@ -106,6 +109,7 @@ def judge_recording(
         **({"external": found["external"]} if "external" in found else {}),
         "fidelity": found["fidelity"],
         "deadlocks": found["deadlocks"],
+        **({"incomplete": found["incomplete"]} if "incomplete" in found else {}),
         "notes": found["notes"],
         "programs": [
             {
@@ -130,13 +134,14 @@ def judge_recording(
 def judge(plan: Plan, found: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """A row for each expectation of a plan, and the verdict, on what `measure` found."""
     rows = check(plan, found["metrics"], found.get("uncertainties"), bare=False)
-    return rows, verdict(rows, found["fidelity"])
+    return rows, verdict(rows, found["fidelity"], found.get("incomplete", ()))
 
 
 def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
     """Metrics, units, error bars where a machine was measured, fidelity, deadlocks, notes.
 
-    Plain data, as in JSON. Adds missing events of deadlocks to the recording.
+    `incomplete`, where there is any: schemes that lack a part. Plain data, as in JSON. Adds missing
+    events of deadlocks to the recording.
     """
     plan = resolved.plan
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
@@ -155,6 +160,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
     fidelity = recording.fidelity or without_machine(recording.vanished)
     bars = errorbars(plan, fidelity, metrics)
     unaccounted = buffer_conservation.unbalanced_buffers(recording)
+    incomplete, idle = find_incomplete_schemes(resolved, recording)
     reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
     if recording.fidelity is None:  # the fidelity reports the distortions of a real machine
         broken = world_invariants.broken_in_samples(resolved, recording)
@@ -168,8 +174,11 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
         **({"external": seen} if seen else {}),
         "fidelity": fidelity,
         "deadlocks": [one.as_table() for one in deadlocks],
+        **({"incomplete": incomplete} if incomplete else {}),
         "notes": [
             *measured.problems,
+            *(f"{INCOMPLETE}: {one}" for one in incomplete),
+            *idle,
             *resolved.former_names,
             *(one.text for one in deadlocks),
             *(one.text for one in ([] if deadlocks else wait_cycles(waits))),

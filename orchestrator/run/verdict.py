@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.plan import Plan
@@ -90,14 +91,20 @@ def _value(metrics: Metrics, phase: str, entity: str, metric: str) -> float | No
     return value
 
 
-def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
+def verdict(
+    rows: list[dict[str, Any]], fidelity: dict[str, Any], incomplete: Sequence[str] = ()
+) -> str:
     """Verdict: met; missed; uncertain where the machine leaves it open and nothing was missed for
-    certain; unjudged where nothing is expected of one seed; invalid: the machine distorted it."""
+    certain; unjudged where nothing is expected of one seed; invalid: the machine distorted it.
+
+    With a scheme that is `incomplete` nothing is met: its values are those of another scheme."""
     if fidelity["verdict"] == INVALID:
         return INVALID
     rows = [row for row in rows if "of_seeds" not in row]
     if not rows:
         return UNJUDGED
+    if incomplete:
+        return MISSED
     if all(row["met"] for row in rows):
         return MET
     return UNCERTAIN if all(row["met"] or row.get("uncertain") for row in rows) else MISSED
