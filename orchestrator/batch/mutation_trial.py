@@ -82,9 +82,11 @@ class MutationTrial:
         ]
         counted = [one for one in mutants if not one["same"]]
         valid = own["verdict"] != INVALID
-        met = own["verdict"] == MET or (valid and all(sound))  # one seed cannot judge a row of many
+        complete = not any("incomplete" in one.row for one in parts[0])
+        # one seed cannot judge a row of many
+        met = own["verdict"] == MET or (valid and complete and all(sound))
         rows = zip(self.plan.expect, sound, strict=True)
-        settled = valid and all(good or expect.known_miss for expect, good in rows)
+        settled = valid and complete and all(good or expect.known_miss for expect, good in rows)
         return {
             "plan": own["plan"],
             "seeds": self.seeds,
