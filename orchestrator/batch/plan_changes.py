@@ -52,7 +52,7 @@ class PlanChanges:
         self._plan, self._resolved = resolved.plan, resolved
         self._table = resolved.plan.to_table()
         self._groups = _grouped(self._table)
-        self._numbers = [key for key in self._groups if _scaled(key.value, Fraction(2)) is not None]
+        self._numbers = [key for key in self._groups if _is_scalable(key.value)]
         self._others = self._other_values()
         self.operators = {
             "number changed": (4, self._numbers, self._number),
@@ -75,8 +75,8 @@ class PlanChanges:
         return PlanChange(name, f"{name}: {text}", changes, tuple(drop))
 
     def _number(self, random: Random, key: Leaf) -> tuple[str, dict[str, Any], list[str]]:
-        factor = random.choice(FACTORS)
-        value = _scaled(key.value, factor)
+        scaled = [_scaled(key.value, factor) for factor in FACTORS]
+        value = random.choice([one for one in scaled if one != key.value])
         paths, called = _scope(random, self._groups[key])
         return f"{called} = {value} for {key.value}", {_dotted(one): value for one in paths}, []
 
@@ -265,6 +265,11 @@ def _scope(random: Random, paths: list[Path]) -> tuple[list[Path], str]:
 
 def _dotted(path: Path) -> str:
     return ".".join(path)
+
+
+def _is_scalable(value: Any) -> bool:
+    """True for a number or quantity above 0: 0 times a factor is 0 again."""
+    return _scaled(value, Fraction(2)) is not None and re.search("[1-9]", str(value)) is not None
 
 
 def _scaled(value: Any, factor: Fraction) -> Any:

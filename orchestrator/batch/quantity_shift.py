@@ -38,7 +38,7 @@ def shift_between(before: Values, after: Values) -> Shift | None:
     A quantity that has a value with every seed of one side and with none of the other has shifted;
     one that has a value with some seeds has not.
     """
-    own, other = _known(before), _known(after)
+    own, other = _finite(before), _finite(after)
     if len(own) == len(before) and not other:
         return Shift(statistics.fmean(own), None)
     if len(other) == len(after) and not own:
@@ -54,7 +54,7 @@ def shift_between(before: Values, after: Values) -> Shift | None:
     return found if distance > ERRORS * error and distance > SHARE * largest else None
 
 
-def _known(values: Values) -> list[float]:
+def _finite(values: Values) -> list[float]:
     return [float(value) for value in values if value is not None and math.isfinite(value)]
 
 

@@ -70,6 +70,14 @@ def test_only_quantities_of_one_kind_are_swapped(value: Any, kind: str) -> None:
     assert _kind(value) == kind
 
 
+def test_nothing_is_drawn_that_changes_nothing(fig11: Plan) -> None:
+    for one in drawn(fig11):
+        if one.operator == "number changed" and "= 0" not in one.change:
+            _, _, rest = one.change.partition(" = ")
+            new, _, old = rest.partition(" for ")
+            assert new != old, one.change
+
+
 def test_every_operator_is_drawn(fig11: Plan) -> None:
     found = {one.operator for one in drawn(fig11)}
     assert found == set(OPERATORS)
