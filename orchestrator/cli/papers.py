@@ -94,6 +94,9 @@ def papers(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the page there. Default: stdout.")
     ] = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="A row per plan, and what is not met.")
+    ] = False,
     runs: Annotated[
         Path, typer.Option(metavar="DIR", help="What was measured is kept in DIR/.points/.")
     ] = Path("runs"),
@@ -154,7 +157,7 @@ def papers(
         one.point.digest: one for one in _run_showings(to_run, runs, jobs, fresh, pace, within)
     }
     result = {
-        "command": _command(wanted or [], targets, seeds, mutants, pace, others or []),
+        "command": _command(wanted or [], targets, seeds, mutants, pace, others or [], summary),
         "made": made_by(),
         "joined": joined.file_table(),
         "papers": [
@@ -178,7 +181,7 @@ def papers(
             for paper in chosen
         ],
     }
-    page = as_markdown(result)
+    page = as_markdown(result, summary)
     if out is not None:
         _write(out, page)
     if as_json:
@@ -261,11 +264,13 @@ def _command(
     mutants: int | None,
     pace: float | None,
     others: Sequence[Path],
+    summary: bool,
 ) -> dict[str, str]:
     """Command line that reproduces the page."""
     tail = [] if mutants is None else ["--mutants", str(mutants)]
     tail += [] if pace is None else ["--pace", f"{pace:g}"]
     tail += [word for path in others for word in ("--with", path.name)]
+    tail += ["--summary"] if summary else []
     words = ["tailback", "papers", *wanted, "--target", targets, "--seeds", seeds, *tail]
     return {"page": shlex.join(words)}
 

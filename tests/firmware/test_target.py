@@ -351,9 +351,7 @@ def test_scaled_figure_11_is_met() -> None:
     # Every interval is spread by +-15 % and every source has a phase and a clock of its own: what
     # another 20 seeds give bounds what one more does (prediction interval, 99.8 %).
     ours = totals(gateware, "switch.sink")
-    others = [
-        totals(on("simulated", plan, f"seed={seed}"), "switch.sink") for seed in range(1, 21)
-    ]
+    others = [totals(on("simulated", plan, f"seed={seed}"), "switch.sink") for seed in range(1, 21)]
     for name in ("feedback.sent", "queue_bytes.mean", "utilization"):
         values = np.array([other[name] for other in others])
         bound = stats.t.ppf(0.999, 19) * values.std(ddof=1) * (1 + 1 / 20) ** 0.5
