@@ -82,7 +82,13 @@ class CachedCode(FunctionCache):
 
 
 def with_code_cache(dispatcher: Any) -> Any:
-    """The dispatcher of a function, which looks for its machine code in the cache first."""
+    """The dispatcher of a function, which looks for its machine code in the cache first.
+
+    Nothing is cached while code of this process is edited: numba tells cached code by the file of
+    the function, not by what it calls.
+    """
+    if object_cache.is_edited():
+        return dispatcher
     dispatcher._cache = CachedCode(dispatcher.py_func)
     return dispatcher
 

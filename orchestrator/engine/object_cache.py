@@ -51,6 +51,7 @@ by address cannot get an exception."""
 _WORD = 1 << 63
 _LOCK = threading.Lock()
 _alive = list[Any]()
+_edited = [False]
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,17 @@ class Entry:
     address: int
     result: str
     loaded: bool
+
+
+def set_edited(edited: bool) -> None:
+    """State whether code of functions was exchanged in this process, so that it is not what their
+    files say."""
+    _edited[0] = edited
+
+
+def is_edited() -> bool:
+    """True if machine code may only be cached by the code that it was made of, not by files."""
+    return _edited[0]
 
 
 def kinds_of(arguments: Sequence[Any]) -> Kinds | None:

@@ -128,7 +128,9 @@ def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-d
         "fairness.window_mean": pytest.approx(0.8),
         "fairness.window_min": pytest.approx(0.8),
         "fairness.settling_s": None,
+        "flows.served": 2,
     }
+    assert found["traffic"]["flows.served"] == 3
     assert "fairness.jain" not in found["gen2"], "of a single flow it says nothing"
     assert found["gen2"]["throughput_bps"] == pytest.approx(16e6)
     assert found["traffic"]["throughput_bps"] == pytest.approx(48e6)
@@ -197,6 +199,7 @@ def test_a_starved_source_that_is_on_counts(build) -> None:  # type: ignore[no-u
     metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
     assert metrics["p"]["traffic"]["fairness.jain"] == pytest.approx(1 / 2)
     assert metrics["p"]["traffic"]["fairness.max_min"] is None
+    assert metrics["p"]["traffic"]["flows.served"] == 1
 
 
 @pytest.mark.parametrize(("start", "index"), [(30, 0.9), (36, None)])

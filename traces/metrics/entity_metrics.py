@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -232,3 +232,8 @@ def aggregate_flows(window: Window, flows: Mapping[str, float]) -> Metrics:
     return {
         "throughput_bps": ratio(bits, window.seconds),
     } | fairness(window, flows)
+
+
+def served(window: Window, flows: Iterable[str]) -> Metrics:
+    """How many flows received something."""
+    return {"flows.served": sum(window.count(one, "bytes_received") > 0 for one in flows)}
