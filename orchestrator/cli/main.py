@@ -31,6 +31,7 @@ COMMANDS = {
     "plans": "plans",
     "plugins": "plugins",
     "import": "import_files",
+    "metrics": "metrics",
     "headroom": "headroom",
     "network": "network",
     "hunt": "hunt",
