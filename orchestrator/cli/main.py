@@ -30,6 +30,7 @@ COMMANDS = {
     "console": "console",
     "plans": "plans",
     "plugins": "plugins",
+    "import": "import_files",
     "metrics": "metrics",
     "headroom": "headroom",
     "network": "network",

@@ -14,6 +14,7 @@ from orchestrator.testbed.controller.controller_metrics import serve_controller_
 from orchestrator.testbed.controller.controller_service import Controller
 from orchestrator.testbed.controller.live_feed import Watched
 from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.wire import connection_gate
 from orchestrator.testbed.wire.log_limit import LogLimit
 from orchestrator.testbed.wire.rpc_server import RequestDispatcher, RpcServer
 
@@ -35,6 +36,7 @@ async def serve(
     Raises BadInput or Refused."""
     pair = curve_keys.own(folder)
     curve_keys.listed(folder)
+    connection_gate.raise_descriptor_limit()
     _ = Registry.load().algorithms  # now, not in the first run: that takes seconds, and the loop
     host = listen.rpartition(":")[0]
     loop = asyncio.get_running_loop()
