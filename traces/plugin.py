@@ -23,7 +23,7 @@ _plans: WeakValueDictionary[Path, Plan] = WeakValueDictionary()
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """compare, report, figure, analyze, replay, pack, verify."""
+    """compare, report, figure, analyze, replay, pack, verify, export."""
     from traces.trace_commands import register
 
     register(app)

@@ -63,6 +63,7 @@ MARKS = {
     "missed": "✗",
     "uncertain": "±",
     "unjudged": "–",
+    "stopped": "■",
     "invalid": "⚠",
     "valid": "✓",
     "degraded": "⚠",

@@ -29,7 +29,10 @@ class Expectation(BaseModel):
     uncertain: bool = False
     """Its error bar holds a bound: neither met nor missed."""
     uncertainty: Number = None
-    """Measurement uncertainty of the value by the machine; None where none was measured."""
+    """Measurement uncertainty of the value by the machine; None where none was measured, or it is
+    unbounded."""
+    no_bar: bool = False
+    """Its metric has no error bar, and a run on real frames does not judge it."""
     of_seeds: str | None = None
     """Condition over several seeds; one seed alone judges nothing then."""
     source: str | None = None
@@ -37,8 +40,9 @@ class Expectation(BaseModel):
 
     @property
     def judgement(self) -> str:
-        """Judgement in a word: met, missed, uncertain; or unjudged by one seed."""
-        if self.of_seeds is not None:
+        """Judgement in a word: met, missed, uncertain; or unjudged by one seed, or for want of an
+        error bar."""
+        if self.of_seeds is not None or self.no_bar:
             return "unjudged"
         return "met" if self.met else "uncertain" if self.uncertain else "missed"
 
@@ -83,7 +87,9 @@ class Result(BaseModel):
     plan: str
     target: str
     seed: int
-    verdict: Literal["met", "missed", "uncertain", "unjudged", "invalid"]
+    verdict: Literal["met", "missed", "uncertain", "unjudged", "stopped", "invalid"]
+    stopped_s: Number = None
+    """Time of the last sample of a run that a user stopped before its end (s); None for others."""
     metrics: dict[str, dict[str, dict[str, Number]]]
     uncertainties: dict[str, dict[str, dict[str, Number]]] = {}
     """Measurement uncertainty of the metrics by the machine; laid out as the metrics are."""

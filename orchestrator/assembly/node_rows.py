@@ -336,6 +336,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             "source": row,
             "destination": destination,
             "priority": entry.priority,
+            "ack_priority": entry.acknowledged_in(),
             "length": first_length,
             "algorithm": builder.instance(flow.entity, use.algorithm, use.params),
             "limiter": NONE,

@@ -16,6 +16,7 @@ from orchestrator.engine.node.buffer_occupancy import UNIT_OCTETS
 from orchestrator.engine.records import NEVER, NONE, VOQ
 from orchestrator.plan import Inputs, Nic, Port, ResolvedPlan, Switch
 from orchestrator.plan.forwarding_hosts import buffer_of
+from orchestrator.plan.lossless_lanes import input_room, is_lossless
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS
 
 
@@ -36,7 +37,7 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
         if entity in indices.inputs:
             assert isinstance(node, Switch)
             assert node.inputs is not None
-            fields = {"input": indices.inputs[entity], "capacity": node.inputs.buffer}
+            fields = {"input": indices.inputs[entity]}
             fields |= {"service_rate": rate, "pause_rate": rate}
             _add_input(builder, node.inputs, outputs[port.node], _rows(indices, entity)[0], rate)
         else:
@@ -45,6 +46,10 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             fields = _output(indices, entity, node, rate, fastest[port.node])
         for name, lane in zip(indices.buffers[entity], indices.lanes, strict=True):
             common = _common(builder, resolved, indices, entity, name)
+            if not is_lossless(plan, entity, lane):
+                common |= {"pause": NONE, "pause_timer": NEVER}
+            if entity in indices.inputs and isinstance(node, Switch) and node.inputs is not None:
+                fields["capacity"] = input_room(node.inputs, lane)
             mask = sum(1 << priority for priority in lane.priorities)
             if (marked := counted.get(name)) is not None:
                 common["marks_leaving" if marked.leaving else "marks_arriving"] = marked.row
@@ -135,7 +140,7 @@ def units_of(resolved: ResolvedPlan, entity: str, port: Port) -> int:
     capacity = node.buffer_of(port.name)
     if entity == port.input:
         assert node.inputs is not None
-        capacity = node.inputs.buffer
+        capacity = max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
     later = [a.values["buffer"] for a in changes if a.kind == "queue" and "buffer" in a.values]
     most = max([capacity, *later])
     shortest = min((entry.frame for entry in resolved.plan.traffic.values()), default=UNIT_OCTETS)

@@ -22,6 +22,7 @@ from orchestrator.plan.endpoint_metrics import (
 )
 from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.input_problems import Clash
+from orchestrator.plan.lossless_lanes import is_lossless
 from orchestrator.plan.metric import MARKS, WATCHDOG, Sampled
 from orchestrator.plan.metric_registry import ENTITIES, conditions_of, samples_of
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS, Use
@@ -132,14 +133,15 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             continue
         point = resolved.use("congestion_point", holder)
         watched = resolved.use("watchdog", holder) is not None
-        for name in names:
+        for name, lane in zip(names, indices.lanes, strict=True):
             row = indices.queues[name]
             place = "input" if at_input else "port"
             for when in ("", *conditions_of(place)):
                 if _is_sampled(when, point, watched=watched, at_input=at_input):
                     add(samples_of(place, when), at_switch, name, "queues", row)
             for kind in OUTPUT_PLUGINS:
-                observe(kind, holder, at_switch, name, f"{name}/{kind}")
+                if kind != "pause" or is_lossless(plan, holder, lane):
+                    observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
     for entity, way in indices.directions.items():
         if not is_ours(plan, way.sender.node):

@@ -413,6 +413,7 @@ FLOW = record(
     "available",  # segments that a transport was handed over so far
     "sending",  # the message that its last segment belonged to
     "ack_timer",  # ps: at the destination, a delayed acknowledgement is due; NEVER
+    "ack_priority",  # 0 to 7: of the acknowledgements of its transport
     "back",  # the port there that acknowledgements leave through
     "held",  # 1: the reaction point's window takes no further segment now
     "flight",  # octets of segments that were made and not acknowledged

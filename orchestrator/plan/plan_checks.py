@@ -146,9 +146,18 @@ def _traffic(plan: PlanModel) -> Iterator[Problem]:
         for source, destination in entry.pairs:
             if source == destination or source in plan.groups.get(destination, ()):
                 yield Clash(f"traffic.{name}.to", destination, "a flow leads to another node")
+        if entry.bidirectional:
+            back = [entry.to] if isinstance(entry.to, str) else entry.to
+            mute = [one for one in back if one in targets and one not in nics]
+            if mute:
+                text = f"flows go back from 'to', and {mute[0]} sends nothing; NICs are expected"
+                yield Clash(f"traffic.{name}.bidirectional", True, text)
         if not entry.pairs:
             text = "no pair of different ends is left; give 'from' and 'to' more of them"
             yield Clash(f"traffic.{name}.pairing", entry.pairing, text)
+        if entry.ack_priority is not None and entry.transport is None:
+            text = "without a transport nothing is acknowledged; a transport is expected"
+            yield Clash(f"traffic.{name}.ack_priority", entry.ack_priority, text)
         if entry.cdf is not None and not _check_distribution(entry.cdf):
             text = "sizes and shares that rise from point to point, the last share 1, are expected"
             yield Clash(f"traffic.{name}.cdf", None, text)

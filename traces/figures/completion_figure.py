@@ -45,12 +45,11 @@ def _slowdown(panel: Axes, table: MessageTable) -> None:
         curve = [(np.median(sizes[g]), percentile(slowdown[g], share)) for g in groups]
         panel.plot(*zip(*curve, strict=True), color=colour, marker="o", markersize=3, label=name)
     panel.axhline(1.0, color=INK, linewidth=0.8, linestyle=DASHES[2])
-    if groups:  # a logarithmic axis needs a value above 0
-        panel.set_xscale("log")
-        panel.set_yscale("log")
     panel.set_xlabel("size (B)")
     panel.set_ylabel("slowdown (ratio)")
-    if groups:
+    if groups:  # without a message that completed there is no range to scale
+        panel.set_xscale("log")
+        panel.set_yscale("log")
         panel.legend(loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=2)
 
 
