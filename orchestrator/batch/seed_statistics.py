@@ -54,7 +54,7 @@ def judge_seeds(plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str, Any]:
     """Judge several seeds of one experiment by the expectations of a plan.
 
     An expectation is met if it is met with every seed, or by its `of_seeds`. A seed with an invalid
-    run makes the whole result invalid.
+    run makes the whole result invalid, one with an incomplete scheme makes it missed.
     """
     alone = single(plan)
     judged = [one.judged_by(alone) for one in found]
@@ -68,7 +68,11 @@ def judge_seeds(plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str, Any]:
         "plan": subject.name,
         "title": plan.title,
         "target": subject.target,
-        "verdict": _verdict(rows, [one.row["fidelity"]["verdict"] for one in found]),
+        "verdict": _verdict(
+            rows,
+            [one.row["fidelity"]["verdict"] for one in found],
+            incomplete=any("incomplete" in one.row for one in found),
+        ),
         "expectations": rows,
         "seeds": [
             {
@@ -145,12 +149,14 @@ def _within(value: float, low: float | None, high: float | None) -> bool:
     return (low is None or value >= low) and (high is None or value <= high)
 
 
-def _verdict(rows: Sequence[dict[str, Any]], fidelities: Sequence[str]) -> str:
+def _verdict(rows: Sequence[dict[str, Any]], fidelities: Sequence[str], *, incomplete: bool) -> str:
     if INVALID in fidelities:
         return INVALID
     rows = [row for row in rows if "no_bar" not in row]
     if not rows:
         return UNJUDGED
+    if incomplete:
+        return MISSED
     if all(row["met"] for row in rows):
         return MET
     return UNCERTAIN if all(row["met"] or row["uncertain"] for row in rows) else MISSED

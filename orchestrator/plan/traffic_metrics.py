@@ -58,6 +58,11 @@ def _throughput(meaning: str, *, curve: bool) -> Metric:
     )
 
 
+def _served(note: str = "") -> Metric:
+    text = "number of flows of which a frame was received within the phase"
+    return Metric("flows.served", COUNT, COUNTER, f"{text}; {note}" if note else text)
+
+
 ENTRY: tuple[Declaration, ...] = (
     SENT_CURVE,
     _throughput("of all its flows together", curve=True),
@@ -75,10 +80,12 @@ ENTRY: tuple[Declaration, ...] = (
         "latency_s.p99", SECONDS, HISTOGRAM, "99th percentile of the same, linear within its bin"
     ),
     *_fairness("of entries with several flows"),
+    _served("of entries with several flows"),
 )
 TRAFFIC: tuple[Declaration, ...] = (
     _throughput("of all flows together", curve=False),
     *_fairness(),
+    _served(),
 )
 NETWORK: tuple[Declaration, ...] = (
     Metric("deadlocks", COUNT, RUN, "rings of links that held one another until the run ended"),

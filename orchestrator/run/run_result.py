@@ -19,11 +19,15 @@ from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
 from orchestrator.run.counted import counted_notes
 from orchestrator.run.error_bars import errorbars
+from orchestrator.run.incomplete_schemes import find_incomplete_schemes
+from orchestrator.run.marking_result import marking_result
 from orchestrator.run.plugin_metrics import ENTIRE_RUN, measure_metrics
 from orchestrator.run.program_fidelity import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
 
 QUANTITY = "feedback_unassigned"
+INCOMPLETE = "the scheme lacks a part, so its expectations are not met"
+"""Beginning of the note on such a scheme."""
 
 
 def limiter_shortages(recording: Recording) -> list[str]:
@@ -106,8 +110,10 @@ def judge_recording(
         "units": found["units"],
         "expectations": rows,
         **({"external": found["external"]} if "external" in found else {}),
+        **({"marking": marking} if (marking := marking_result(resolved, recording)) else {}),
         "fidelity": found["fidelity"],
         "deadlocks": found["deadlocks"],
+        **({"incomplete": found["incomplete"]} if "incomplete" in found else {}),
         "notes": found["notes"],
         "programs": [
             {
@@ -136,7 +142,8 @@ def judge(plan: Plan, found: dict[str, Any]) -> tuple[list[dict[str, Any]], str]
     if stopped:  # what is expected of the whole run is not expected of its beginning
         metrics = {phase: of for phase, of in metrics.items() if phase != ENTIRE_RUN}
     rows = check(plan, metrics, found.get("uncertainties"), bare=False)
-    return rows, verdict(rows, found["fidelity"], stopped=stopped)
+    incomplete = found.get("incomplete", ())
+    return rows, verdict(rows, found["fidelity"], incomplete, stopped=stopped)
 
 
 def stopped_at_ps(plan: Plan, recording: Recording) -> int | None:
@@ -161,7 +168,8 @@ def without_values(metrics: dict[str, dict[str, Any]]) -> dict[str, dict[str, An
 def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
     """Metrics, units, error bars where a machine was measured, fidelity, deadlocks, notes.
 
-    Plain data, as in JSON. Adds missing events of deadlocks to the recording.
+    `incomplete`, where there is any: schemes that lack a part. Plain data, as in JSON. Adds missing
+    events of deadlocks to the recording.
     """
     plan = resolved.plan
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
@@ -187,6 +195,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
     fidelity = recording.fidelity or without_machine(recording.vanished)
     bars = errorbars(plan, fidelity, metrics)
     unaccounted = buffer_conservation.unbalanced_buffers(recording)
+    incomplete, idle = find_incomplete_schemes(resolved, recording)
     reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
     if recording.fidelity is None or "lateness_s" in recording.fidelity:
         late_ps = _latest_sample_ps(recording)
@@ -202,8 +211,11 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
         "fidelity": fidelity,
         **({} if stopped_ps is None else {"stopped_s": stopped_ps / 1e12}),
         "deadlocks": [one.as_table() for one in deadlocks],
+        **({"incomplete": incomplete} if incomplete else {}),
         "notes": [
             *measured.problems,
+            *(f"{INCOMPLETE}: {one}" for one in incomplete),
+            *idle,
             *resolved.former_names,
             *(one.text for one in deadlocks),
             *(one.text for one in ([] if deadlocks else wait_cycles(waits))),

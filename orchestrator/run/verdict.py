@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.plan import Plan
@@ -101,10 +102,18 @@ def _value(
     return value
 
 
-def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any], *, stopped: bool = False) -> str:
+def verdict(
+    rows: list[dict[str, Any]],
+    fidelity: dict[str, Any],
+    incomplete: Sequence[str] = (),
+    *,
+    stopped: bool = False,
+) -> str:
     """Verdict: met; missed; uncertain where the machine leaves it open and nothing was missed for
     certain; unjudged where nothing is expected of one seed, or of metrics with an error bar;
-    stopped before its end by a user; invalid: the machine distorted it."""
+    stopped before its end by a user; invalid: the machine distorted it.
+
+    With a scheme that is `incomplete` nothing is met: its values are those of another scheme."""
     if fidelity["verdict"] == INVALID:
         return INVALID
     if stopped:
@@ -112,6 +121,8 @@ def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any], *, stopped: bo
     rows = [row for row in rows if "of_seeds" not in row and "no_bar" not in row]
     if not rows:
         return UNJUDGED
+    if incomplete:
+        return MISSED
     if all(row["met"] for row in rows):
         return MET
     return UNCERTAIN if all(row["met"] or row.get("uncertain") for row in rows) else MISSED

@@ -178,13 +178,17 @@ class Limits:
     @classmethod
     def of(cls, resolved: ResolvedPlan) -> Limits:
         """Limits of a plan, without buffers that grant reserved space beyond their capacity."""
-        from orchestrator.plan.plan_tables import Switch
+        from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
+        from orchestrator.plan.lossless_lanes import has_own_limit, input_room, is_lossless
+        from orchestrator.plan.plan_tables import Nic, Switch
 
         plan = resolved.plan
-        suffixes = [lane.suffix for lane in plan.lanes()]
+        lanes = plan.lanes()
         most: dict[str, int] = {}
         for port in plan.ports():
             node = plan.nodes[port.node]
+            if isinstance(node, Nic) and port.node in forwarding_hosts(plan):
+                most[port.entity] = buffer_of(node)
             if not isinstance(node, Switch):
                 continue
             if node.inputs is None or node.reassembly is None:
@@ -197,9 +201,20 @@ class Limits:
                     if entity in most:
                         most[entity] = max(most[entity], action.values["buffer"])
         lossless = lossless_buffers(resolved)
+        rooms = {entity + lane.suffix: octets for entity, octets in most.items() for lane in lanes}
+        for port in plan.ports():
+            node = plan.nodes[port.node]
+            for lane in lanes if isinstance(node, Switch) and node.inputs is not None else ():
+                if has_own_limit(plan, port.input, lane):
+                    rooms[port.input + lane.suffix] = input_room(node.inputs, lane)
         return cls(
-            {entity + lane: octets for entity, octets in most.items() for lane in suffixes},
-            frozenset(entity + lane for entity in lossless for lane in suffixes),
+            rooms,
+            frozenset(
+                entity + lane.suffix
+                for entity in lossless
+                for lane in lanes
+                if is_lossless(plan, entity, lane)
+            ),
         )
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.plan.endpoint_metrics import OF_TRANSPORT
 from orchestrator.plan.metric_registry import DEFINITIONS, METRICS
 from traces.metrics import UNITS, compute
 from traces.metrics.sample_statistics import histogram_percentile, jain, percentile, spread
@@ -127,7 +128,9 @@ def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-d
         "fairness.window_mean": pytest.approx(0.8),
         "fairness.window_min": pytest.approx(0.8),
         "fairness.settling_s": None,
+        "flows.served": 2,
     }
+    assert found["traffic"]["flows.served"] == 3
     assert "fairness.jain" not in found["gen2"], "of a single flow it says nothing"
     assert found["gen2"]["throughput_bps"] == pytest.approx(16e6)
     assert found["traffic"]["throughput_bps"] == pytest.approx(48e6)
@@ -196,6 +199,7 @@ def test_a_starved_source_that_is_on_counts(build) -> None:  # type: ignore[no-u
     metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
     assert metrics["p"]["traffic"]["fairness.jain"] == pytest.approx(1 / 2)
     assert metrics["p"]["traffic"]["fairness.max_min"] is None
+    assert metrics["p"]["traffic"]["flows.served"] == 1
 
 
 @pytest.mark.parametrize(("start", "index"), [(30, 0.9), (36, None)])
@@ -310,7 +314,7 @@ def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[n
     only_where_told = {one.name for one in port if one.sampled is not None and one.sampled.when}
     assert only_where_told >= {"frames.marked", "frames.trimmed", "storms.detected"}
     assert set(metrics["run"]["switch.sink"]) == set(METRICS["port"]) - only_where_told
-    only_when_sampled = {"frames.reordered", "frames.retransmitted"}
+    only_when_sampled = {"frames.reordered", *OF_TRANSPORT}
     assert set(metrics["run"]["gen1.0"]) == set(METRICS["flow"]) - only_when_sampled
     assert set(metrics["run"]["traffic"]) == set(METRICS["traffic"])
 

@@ -10,7 +10,7 @@ from orchestrator.plan.metric_registry import METRICS
 from orchestrator.plan.observables import STATISTICS, scale_of, symbol_of
 from orchestrator.recording import Column, Recording
 from traces.metrics.completion_times import ALL_TRAFFIC, completions
-from traces.metrics.entity_metrics import KINDS, Metrics, aggregate_flows, fairness
+from traces.metrics.entity_metrics import KINDS, Metrics, aggregate_flows, fairness, served
 from traces.metrics.fairness_windows import Spans, fairness_over_time
 from traces.metrics.sample_statistics import (
     histogram_percentile,
@@ -124,11 +124,13 @@ def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> d
             if len(members) > 1:
                 found[entry] |= fairness(window, {flow: begun[flow] for flow in members})
                 found[entry] |= fairness_over_time(window, spans_on(recording, members))
+                found[entry] |= served(window, members)
         if entry in recording.latency:
             found.setdefault(entry, {}).update(_latency(recording, entry, span))
     if flows:
         found[ALL_TRAFFIC] = aggregate_flows(window, begun)
         found[ALL_TRAFFIC] |= fairness_over_time(window, spans_on(recording, flows))
+        found[ALL_TRAFFIC] |= served(window, flows)
     if recording.messages is not None:
         for entity, measured in completions(recording.messages, span).items():
             found.setdefault(entity, {}).update(measured)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from orchestrator.plan.endpoint_metrics import RECEIVED, RESENT, SOURCE
+from orchestrator.plan.endpoint_metrics import NAKS, RECEIVED, RESENT, SOURCE, TIMEOUTS
 from orchestrator.plan.metric_registry import counted_by
 from traces.metrics.sample_statistics import jain, moments, over_time, percentile, spread
 from traces.metrics.sample_table import PS, Window
@@ -37,7 +37,7 @@ Number = int | float | None
 Metrics = dict[str, Number]
 COUNTED_OF = {kind: counted_by(kind) for kind in ("port", "link", "limiter", "nic", "switch")}
 """Kind of entity -> metric -> the sampled counter whose increase it is."""
-OF_SOURCE = counted_by("flow", SOURCE, RESENT)
+OF_SOURCE = counted_by("flow", SOURCE, RESENT, TIMEOUTS, NAKS)
 OF_FLOW = counted_by("flow", SOURCE, RECEIVED)
 
 
@@ -187,6 +187,11 @@ def reassembly(window: Window, entity: str) -> Metrics:
     } | counters(window, entity, COUNTED_OF["switch"])
 
 
+def router(window: Window, entity: str) -> Metrics:
+    """An IP router: frames that it dropped because their TTL ended."""
+    return counters(window, entity, COUNTED_OF["switch"])
+
+
 KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("queue_bytes",), switch_port),
     (("paused_ps", "bytes_out"), link_direction),
@@ -195,6 +200,7 @@ KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("frames_sent",), source),
     (("bytes_received",), flow),
     (("reassembly_bytes",), reassembly),
+    (("frames_ttl_expired",), router),
     (("feedback_ignored",), nic),
     (("feedback_unassigned",), nic),
     (("feedback_sent",), nic),
@@ -226,3 +232,8 @@ def aggregate_flows(window: Window, flows: Mapping[str, float]) -> Metrics:
     return {
         "throughput_bps": ratio(bits, window.seconds),
     } | fairness(window, flows)
+
+
+def served(window: Window, flows: Iterable[str]) -> Metrics:
+    """How many flows received something."""
+    return {"flows.served": sum(window.count(one, "bytes_received") > 0 for one in flows)}

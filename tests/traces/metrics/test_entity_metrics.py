@@ -257,5 +257,13 @@ def test_a_statistic_of_too_few_samples_has_no_value(
     assert {name for name, value in found.items() if value is not None} == set(exact)
 
 
+@pytest.mark.parametrize(("grown", "flows"), [((1, 1), 2), ((1, 0), 1), ((0, 0), 0)])
+def test_a_flow_is_served_once_a_frame_of_it_arrives(grown: tuple[int, int], flows: int) -> None:
+    columns = {f"f{at}": np.arange(ROWS) * step for at, step in enumerate(grown)}
+    tables = {name: phase(table_of(bytes_received=values)) for name, values in columns.items()}
+    found = [entity_metrics.served(one, [ENTITY])["flows.served"] for one in tables.values()]
+    assert sum(found) == flows  # type: ignore[arg-type]
+
+
 def test_a_ratio_to_nothing_is_none() -> None:
     assert (entity_metrics.ratio(1, 2), entity_metrics.ratio(1, 0)) == (0.5, None)
