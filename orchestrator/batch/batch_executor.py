@@ -22,7 +22,15 @@ from orchestrator.run.run_result import judge
 from orchestrator.run.verdict import INVALID
 
 STAGE = "running points"
-MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
+MEASURED = (
+    "metrics",
+    "uncertainties",
+    "units",
+    "fidelity",
+    "deadlocks",
+    "incomplete",
+    "notes",
+)
 """Keys of a run's result that are measurements."""
 RunPoint = Callable[[Point], Row]
 """Runs a point of a target that worker processes do not support; returns its measurements."""

@@ -80,7 +80,6 @@ class MutationTrial:
             for changed, part in zip(self.changed, parts[1:], strict=True)
         ]
         counted = [one for one in mutants if not one["same"]]
-        settled = own["settled"]
         return {
             "plan": own["plan"],
             "seeds": self.seeds,
@@ -89,7 +88,7 @@ class MutationTrial:
             "mutants": mutants,
             "counted": len(counted),
             "caught": sum(one["outcome"] == CAUGHT for one in counted),
-            "ok": settled and all(one["outcome"] in ACCEPTED_OUTCOMES for one in mutants),
+            "ok": own["settled"] and all(one["outcome"] in ACCEPTED_OUTCOMES for one in mutants),
         }
 
 
@@ -98,7 +97,7 @@ def plan_judgement(plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str, Any]
     (`sound`), and whether it misses none without a reason (`settled`)."""
     own = judge_seeds(plan, found)
     sound = [bool(row["met"]) or _open(row) for row in own["expectations"]]
-    valid = own["verdict"] != INVALID
+    valid = own["verdict"] != INVALID and not any("incomplete" in one.row for one in found)
     met = own["verdict"] == MET or (valid and all(sound))  # one seed cannot judge a row of many
     rows = zip(plan.expect, sound, strict=True)
     return {

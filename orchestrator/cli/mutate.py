@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from orchestrator import program_permission
 from orchestrator.cli import batch_options as shared
 from orchestrator.cli import plans as shipped
 from orchestrator.errors import BadInput
@@ -69,6 +70,7 @@ def mutate(
         Path, typer.Option(metavar="DIR", help="What was measured is kept in DIR/.points/.")
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    programs: shared.Programs = None,
 ) -> None:
     """Run the mutants of a plan, and report those that no expectation catches.
 
@@ -90,6 +92,7 @@ def mutate(
     Exit codes: 0 every mutant is caught (or is the same, or survives, as the plan says), 1 not so,
     or the plan itself misses a row without saying why (differs), 2 bad input.
     """
+    program_permission.choose(programs)
     from orchestrator.batch.mutation_trial import MutationTrial
     from orchestrator.batch.seed_statistics import read_seeds
     from orchestrator.terminal.plan_loading import load_plan

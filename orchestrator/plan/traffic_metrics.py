@@ -20,14 +20,14 @@ from orchestrator.plan.metric import (
 FAIRNESS_DEFINITIONS = {
     "fairness.jain": (
         RATIO,
-        "Jain's index of the flows' rates while they were on, (Σx)² / (n Σx²): 1 when all are "
-        "equal, 1/n at worst. A flow's rate is what was received of it within the phase over the "
-        "time that its source was on within it; flows whose source was on for less than half of "
-        "the phase do not count",
+        "Jain's index of the flows' rates, (Σx)² / (n Σx²): 1 when all are equal, 1/n at worst. A "
+        "flow's rate is what was received of it within the phase over the time that follows the "
+        "first start of its source; a source that stops again counts as 0 from then on. Flows "
+        "that start after half of the phase do not count; null for fewer than two flows",
     ),
     "fairness.max_min": (
         RATIO,
-        "the highest of the same rates over the lowest; null when a flow that was on got nothing",
+        "the highest of the same rates over the lowest; null when a flow got nothing",
     ),
     "fairness.window_mean": (
         RATIO,
