@@ -10,6 +10,7 @@ from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
 from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch, Use
 from orchestrator.plan.entity_names import Flow
+from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
 
 CONTROL_PER_PORT = 64
 SPARE = 512
@@ -85,11 +86,15 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
             buffer = node_.buffer_of(port.name)
-            inputs = node_.inputs.buffer if node_.inputs else 0
+            inputs = 0
+            if node_.inputs is not None:
+                inputs = max(node_.inputs.buffer, node_.inputs.lossy_buffer or 0)
             most = max([buffer, *later["buffer"]])
             inside = max(inputs, most if inputs else 0) * copies
             queued = len(plan.lanes()) * ((most + inside) // shortest + 2)
             in_switches[port.node] = in_switches.get(port.node, 0) + queued
+        elif isinstance(node_, Nic) and port.node in forwarding_hosts(plan):
+            total += len(plan.lanes()) * (buffer_of(node_) // shortest + 2)
     for name, queued in in_switches.items():
         total += min(queued, shared.get(name, queued))
     for node in plan.nodes.values():

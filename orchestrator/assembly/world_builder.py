@@ -374,11 +374,11 @@ def _port_sets(rows: list[tuple[int, ...]]) -> np.ndarray:
 
 
 def _stamps(flows: list[Row], pool: int) -> np.ndarray:
-    """Rows for the stamps of every frame, as many as any flow has room for; one where none has."""
+    """Rows for the stamps of every frame, then of every flow, as many as any flow has room for; one
+    row where none has."""
     most = max((flow.get("stamps", 0) for flow in flows), default=0)
-    return np.zeros(
-        (pool if most else 1, telemetry_header.FIRST + telemetry_header.WORDS * most), np.int64
-    )
+    words = telemetry_header.FIRST + telemetry_header.WORDS * most
+    return np.zeros((pool + len(flows) if most else 1, words), np.int64)
 
 
 def _concatenated(blocks: list[np.ndarray], dtype: np.dtype = records.VOQ) -> np.ndarray:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator import program_permission
+from orchestrator.cli import batch_options as shared
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
 from orchestrator.errors import BadInput
 from orchestrator.terminal.run_arguments import RunArgumentCommand
@@ -40,6 +42,7 @@ def console(
     keys: KeysWithController = None,
     controller_key: ControllerKeyWithController = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Parent of run folders.")] = BASE,
+    programs: shared.Programs = None,
 ) -> None:
     """Run, watch, steer and re-read experiments in the terminal.
 
@@ -48,6 +51,7 @@ def console(
       tailback console quickstart            a plan, to be started with r
       tailback console runs/quickstart/...   a finished run, or a finished sweep
     """
+    program_permission.choose(programs)
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise BadInput("tailback console", "needs a terminal; it is neither piped nor redirected")
     from orchestrator.console.app import Console

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from orchestrator import program_permission
 from orchestrator.batch.experiment import SIMULATED
 from orchestrator.batch.paper_figures import PAPERS, plans_of, select_papers
 from orchestrator.cli import batch_options as shared
@@ -103,6 +104,7 @@ def papers(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead of the page.")
     ] = False,
+    programs: shared.Programs = None,
 ) -> None:
     """Run the plans of the five papers; print each figure's and table's expectations and results.
 
@@ -121,6 +123,7 @@ def papers(
     Exit codes: 0 every row is met or says why not, and every mutant is caught, 1 not so, or not
     everything was run, 2 bad input, 3 a run failed. Ctrl-C keeps what is done.
     """
+    program_permission.choose(programs)
     from orchestrator.batch.plan_trial import PlanTrial, plan_expectations
     from orchestrator.cli.papers_merge_columns import MergedColumns, made_by
     from orchestrator.cli.papers_page import as_markdown

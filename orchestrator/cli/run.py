@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from orchestrator import program_permission
 from orchestrator.cli import batch_options as shared
 from orchestrator.cli import plans, run_summary
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
@@ -94,14 +95,7 @@ def run(
             "of the plan has changed since.",
         ),
     ] = None,
-    programs: Annotated[
-        bool,
-        typer.Option(
-            "--programs/--no-programs",
-            help="Whether the plan may start commands of this machine as you ([programs]); with "
-            "--no-programs such a plan is refused.",
-        ),
-    ] = True,
+    programs: shared.Programs = None,
     controller: Annotated[
         str | None,
         typer.Option(
@@ -134,8 +128,10 @@ def run(
     \b
     Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed,
     2 bad input or refused by the target, 3 the run is invalid (the machine
-    distorted it), uncertain (its error bars hold a bound), or failed.
+    distorted it), uncertain (its error bars hold a bound), stopped before its
+    end, or failed.
     """
+    program_permission.choose(programs)
     if seeds is None and (jobs is not None or fresh):
         raise BadInput("--jobs, --fresh", "they are for several seeds; add --seeds N")
     if seeds is not None:
@@ -185,7 +181,7 @@ def run(
                 *(loaded, seeds, out, jobs, fresh),
                 profile_entry=profile_entry,
                 testbed=bed,
-                programs=programs,
+                programs=programs is not False,
                 frozen=before,
             )
             if as_json:
@@ -209,7 +205,7 @@ def run(
                 report=report,
                 live=live,
                 testbed=bed,
-                programs=programs,
+                programs=programs is not False,
                 frozen=before,
                 profile_entry=profile_entry,
             )

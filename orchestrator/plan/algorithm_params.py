@@ -274,6 +274,12 @@ class Params(BaseModel):
         """True if a congestion point with these parameters marks frames: inputs count it then."""
         return False
 
+    def marking_curve(self) -> list[tuple[int, float]] | None:
+        """Points (octets in the queue, chance that a frame is marked) that a congestion point with
+        these parameters is set to mark by, linear in between, the last one for all longer queues;
+        None: not by the queue's length alone. Reports draw it beside what a run measured."""
+        return None
+
     def goes_on_in(self) -> tuple[int, ...]:
         """Priorities that a congestion point with these parameters sends frames on in."""
         return ()
@@ -306,6 +312,11 @@ class Params(BaseModel):
         """Ps after which a transport with these parameters takes for lost what was not answered,
         from the first frame on; None: it goes by round trips that it has measured."""
         return None
+
+    def answer_delay(self) -> int:
+        """Ps that the receiver of a transport with these parameters holds an acknowledgement back
+        at the most."""
+        return 0
 
     def sends_ect(self) -> bool:
         """True if a reaction point with these parameters has its flows sent as ECN-capable."""

@@ -39,6 +39,7 @@ from orchestrator.plan.quantity_types import paths_relative_to
 from orchestrator.plan.range_expansion import compose, expand
 from orchestrator.plan.setting_overrides import apply, with_setting_locations
 from orchestrator.plan.shortest_paths import MultipathRoutes, Routes, multipath_routes, routes
+from orchestrator.plan.size_limits import section_problems
 from orchestrator.plan.target_options import KEY, TargetOptions, read_given
 from orchestrator.plan.timeline_actions import Action, Uses
 from orchestrator.plan.toml_text import is_text, parse, read, write
@@ -76,6 +77,8 @@ class Plan(PlanModel):
         context = {"bare_numbers": origin.bare}
         made_of = (Layer(origin.source, data),)
         data = expand(origin.source, data, bare=origin.bare)
+        if problems := list(section_problems(data)):  # before each entry is looked at
+            raise BadInput(origin.source, problems)
         with former_names.collecting() as notes:
             try:
                 self.__pydantic_validator__.validate_python(
@@ -131,6 +134,9 @@ class Plan(PlanModel):
         with former_names.collecting() as notes:
             stack = stacked(path_or_text, catalog)
         source = stack[-1].source
+        for layer in stack:  # before anything looks at each entry, or for its line
+            if problems := list(section_problems(layer.data)):
+                raise BadInput(layer.source, problems)
         folder = None if is_text(path_or_text) else Path(path_or_text).parent
         try:
             data = compose(stack)

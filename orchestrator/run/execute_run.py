@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orchestrator import program_permission
 from orchestrator.capability import OF_SESSIONS, Capability
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan, ResolvedPlan
@@ -85,7 +86,7 @@ def run(
         if Capability.CARDS in place.capabilities and not testbed.cards:
             raise BadInput("testbed", f"{testbed.name} names no cards; add [cards.NAME]")
         place = place.at(testbed)
-    if not programs:
+    if not programs or program_permission.chosen() is False:
         _refuse_programs(resolved)
     refuse_unsupported(place, resolved)
     bounds = {name: getattr(resolved.options, name, None) for name in OF_SESSION}
@@ -202,7 +203,7 @@ def _refuse_programs(resolved: ResolvedPlan) -> None:
             f"plan {resolved.plan.name}",
             f"it wants to run {' '.join(program.command)[:200]!r} (programs.{name}), and programs "
             "are off",
-            "Leave --no-programs out if you trust the plan.",
+            "Leave --no-programs out, or give --programs, if you trust the plan.",
         )
 
 

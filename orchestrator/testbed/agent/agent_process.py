@@ -12,6 +12,7 @@ from orchestrator.testbed import curve_keys
 from orchestrator.testbed.agent import privileges
 from orchestrator.testbed.agent.agent_service import Agent
 from orchestrator.testbed.agent.target_offers import query_runnable_targets
+from orchestrator.testbed.wire import connection_gate
 from orchestrator.testbed.wire.log_limit import LogLimit
 from orchestrator.testbed.wire.rpc_server import RequestDispatcher, RpcServer
 
@@ -32,6 +33,7 @@ async def serve(
     which counts more than `listen`. Raises BadInput."""
     pair = curve_keys.own(folder)
     curve_keys.listed(folder)  # reports early an error that would refuse every peer
+    connection_gate.raise_descriptor_limit()
     kept = privileges.drop()
     agent = Agent(name, state, kept, say)
     try:

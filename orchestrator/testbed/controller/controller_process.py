@@ -13,6 +13,7 @@ from orchestrator.testbed import curve_keys
 from orchestrator.testbed.controller.controller_service import Controller
 from orchestrator.testbed.controller.live_feed import Watched
 from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.wire import connection_gate
 from orchestrator.testbed.wire.log_limit import LogLimit
 from orchestrator.testbed.wire.rpc_server import RequestDispatcher, RpcServer
 
@@ -28,6 +29,7 @@ async def serve(
     """Serve until SIGINT or SIGTERM. Raises BadInput."""
     pair = curve_keys.own(folder)
     curve_keys.listed(folder)
+    connection_gate.raise_descriptor_limit()
     _ = Registry.load().algorithms  # now, not in the first run: that takes seconds, and the loop
     host = listen.rpartition(":")[0]
     loop = asyncio.get_running_loop()

@@ -14,6 +14,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from orchestrator import private_cache
 from orchestrator.engine import cache_paths, object_cache
 from orchestrator.engine.jit import DISABLED, compiled
 from orchestrator.engine.lazy_imports import LazyIntrinsic
@@ -170,10 +171,11 @@ def test_code_that_needs_what_is_not_there_is_not_loaded(
 ) -> None:
     functions.total(1, 2)
     (file,) = files(tmp_path)
-    head, _, code = file.read_bytes().partition(b"\n")
-    file.write_bytes(
-        head.replace(b'"needs": []', b'"needs": ["a_function_of_nobody"]') + b"\n" + code
-    )
+    content = private_cache.opened(f"entry {file.name}", file.read_bytes())
+    assert content is not None
+    head, _, code = content.partition(b"\n")
+    changed = head.replace(b'"needs": []', b'"needs": ["a_function_of_nobody"]') + b"\n" + code
+    file.write_bytes(private_cache.sealed(f"entry {file.name}", changed))
     assert b"of_nobody" in file.read_bytes()
     assert object_cache.load(file) is None
 
