@@ -89,7 +89,7 @@ def schedule(params: RecordedFlows, ends: Connections) -> ApplicationMessages:
     turn = np.empty(len(table), np.int64)
     offsets = np.append(0, np.cumsum(counts))
     turn[by_key] = np.arange(len(table)) - np.repeat(offsets[:-1], counts)
-    connection = np.empty(len(table), np.int64)
+    chosen = np.empty(len(table), np.int64)
     for index, key in enumerate(found.tolist()):
         rows = by_key[offsets[index] : offsets[index + 1]]
         pair = divmod(key, width)
@@ -99,9 +99,9 @@ def schedule(params: RecordedFlows, ends: Connections) -> ApplicationMessages:
             accepted = f"a pair of 'from' and 'to' of traffic.{ends.name} is expected"
             raise row_problem(params.file, flows, first, names, accepted)
         own = np.array(pairs[pair])
-        connection[rows] = own[turn[rows] % len(own)]
+        chosen[rows] = own[turn[rows] % len(own)]
     kept = (table[:, START] >= ends.start) & (table[:, START] < ends.stop)
-    return ApplicationMessages(connection[kept], table[kept, START], table[kept, SIZE])
+    return ApplicationMessages(chosen[kept], table[kept, START], table[kept, SIZE])
 
 
 def _rows_of_entry(params: RecordedFlows, flows: FlowFile, ends: Connections) -> np.ndarray:

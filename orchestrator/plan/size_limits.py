@@ -91,6 +91,7 @@ def _held(plan: PlanModel) -> Iterator[Problem]:
         for delay in (link.delay, link.delay_back or link.delay):
             octets["links"] += min(link.buffer, link.rate * delay // (8 * 10**12))
     in_switches: dict[str, int] = {}
+    shared: dict[str, int] = {}
     for port in entity_names.ports(plan):
         node = plan.nodes.get(port.node)
         if isinstance(node, Switch):
@@ -98,11 +99,12 @@ def _held(plan: PlanModel) -> Iterator[Problem]:
             if node.inputs is not None:
                 each += max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
             in_switches[port.node] = in_switches.get(port.node, 0) + lanes * each
+            if node.inputs is not None and node.inputs.shared_memory is not None:
+                shared[port.node] = node.inputs.shared_memory
         elif isinstance(node, Nic) and port.node in forwarding_hosts(plan):
             octets["buffer"] += lanes * buffer_of(node)
     for name, queued in in_switches.items():
-        inputs = plan.nodes[name].inputs
-        octets["buffer"] += min(queued, (inputs and inputs.shared_memory) or queued)
+        octets["buffer"] += min(queued, shared.get(name, queued))
     if sum(octets.values()) // shortest > MOST_HELD:
         largest = max(octets, key=lambda name: octets[name])
         where = {"host_queue": "nodes", "buffer": "nodes", "links": "links"}[largest]
