@@ -30,6 +30,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import zmq
 
@@ -176,11 +177,12 @@ class ConnectionGate(threading.Thread):
         self._ending = False
         self._taken: deque[tuple[str, int]] = deque()
 
-    def protect(self, server: zmq.Socket[bytes]) -> None:
-        """Have a socket that will be bound to `inner` take connections of this process alone."""
+    def protect(self, set_option: Callable[[int, int], Any]) -> None:
+        """Have a socket that will be bound to `inner` take connections of this process alone; gets
+        the method that sets its options."""
         if self._folder is None:
-            server.setsockopt(zmq.IPC_FILTER_PID, os.getpid())
-        server.backlog = NEWCOMERS
+            set_option(zmq.IPC_FILTER_PID, os.getpid())
+        set_option(zmq.BACKLOG, NEWCOMERS)
 
     def judged_source(self) -> str:
         """Address of the peer whose key is being looked up."""
