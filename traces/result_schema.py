@@ -57,6 +57,8 @@ class Result(BaseModel):
     units: dict[str, str]
     expectations: list[Expectation]
     fidelity: dict[str, Any]
+    incomplete: list[str] = []
+    """Schemes of congestion control that lack a part; with one no expectations are met."""
     performance: dict[str, Any] = {}
 
 

@@ -26,7 +26,7 @@ from orchestrator.plan.pfc_headroom import lossless_buffers
 if TYPE_CHECKING:
     from orchestrator.engine.node.world_arrays import World
     from orchestrator.plan import ResolvedPlan
-from orchestrator.recording import Recording
+from orchestrator.recording import MissingColumn, Recording
 
 ROUNDED = 1e-12
 """Upper bound of the relative error of a product of two floats."""
@@ -229,7 +229,7 @@ def broken_in_samples(resolved: ResolvedPlan, recording: Recording) -> list[str]
     """A sentence for every invariant that a run's samples break, with the first such instant.
 
     Quantities without samples are not checked; `orchestrator.run.buffer_conservation` checks
-    `FRAMES`.
+    `FRAMES`. Raises MissingColumn for a queue whose length is sampled and its drops are not.
     """
     limits, found = Limits.of(resolved), list[str]()
     sampled = [one for one in INVARIANTS if FIELDS.issuperset(one.fields)]
@@ -239,6 +239,8 @@ def broken_in_samples(resolved: ResolvedPlan, recording: Recording) -> list[str]
                 values = [fields[name] for name in one.fields]
                 found += _first_violation(one, values, entity, recording)
         if "bytes_max" in fields and len(recording.times_ps):
+            if "frames_dropped" not in fields:
+                raise MissingColumn(entity, "frames_dropped")
             most, dropped = int(fields["bytes_max"][-1]), int(fields["frames_dropped"][-1])
             found += _of_limits(limits, entity, most, dropped)
     return found + list(_beyond_rates(resolved, recording))
