@@ -98,6 +98,8 @@ class Result(BaseModel):
     """By queue: frames that its congestion point saw and marked, over the queue's length."""
     expectations: list[Expectation]
     fidelity: dict[str, Any]
+    incomplete: list[str] = []
+    """Schemes of congestion control that lack a part; with one no expectations are met."""
     performance: dict[str, Any] = {}
 
 
