@@ -59,7 +59,7 @@ class Table:
 
     def column(self, entity: str, quantity: str) -> np.ndarray:
         """All samples of one quantity, int64[n]. Raises MissingColumn when it was not sampled."""
-        index = self._place(entity, quantity)
+        index = self._column_index(entity, quantity)
         found = self._columns.get(index)
         if found is None:  # one walk over a table of rows, instead of one for every phase
             found = self._columns[index] = np.ascontiguousarray(self.values[:, index])
@@ -77,9 +77,9 @@ class Table:
 
     def between(self, entity: str, quantity: str, first: int, last: int) -> int:
         """Increment of a counter between two rows."""
-        return self._between(first, last)[self._place(entity, quantity)]
+        return self._between(first, last)[self._column_index(entity, quantity)]
 
-    def _place(self, entity: str, quantity: str) -> int:
+    def _column_index(self, entity: str, quantity: str) -> int:
         try:
             return self._index[entity][quantity]
         except KeyError:
