@@ -18,6 +18,7 @@ from orchestrator.plan.metric_registry import PLUGIN_METRICS
 from orchestrator.recording import PortCapture
 from orchestrator.registry import Registry
 from orchestrator.run.frozen_expectations import frozen_notes as frozen_sentences
+from orchestrator.run.verdict import INCOMPLETE
 from traces import figures, html_page, report_files
 from traces.fidelity_text import sentences
 from traces.metrics.sample_table import Table
@@ -208,6 +209,7 @@ def _figures(run: Run) -> list[str]:
 def _verdict(run: Run) -> str:
     result = run.result
     head = f"<h2>Verdict: {judgement(result.verdict)}</h2>" + _frozen(run)
+    head += "".join(f"<p>{INCOMPLETE}: {escape(one)}.</p>" for one in result.incomplete)
     if not result.expectations:
         return head + "<p>The plan expects nothing, so there was nothing to judge.</p>"
     rows: list[list[html_page.Cell]] = [

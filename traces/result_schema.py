@@ -65,14 +65,14 @@ class Marking(BaseModel):
 
     @field_validator("columns")
     @classmethod
-    def _known(cls, columns: list[str]) -> list[str]:
+    def _check_columns(cls, columns: list[str]) -> list[str]:
         if columns != list(MARKING_COLUMNS):
             raise ValueError(f"{', '.join(MARKING_COLUMNS)} are expected")
         return columns
 
     @field_validator("rows")
     @classmethod
-    def _whole(cls, rows: list[list[int]]) -> list[list[int]]:
+    def _check_rows(cls, rows: list[list[int]]) -> list[list[int]]:
         if any(len(row) != len(MARKING_COLUMNS) for row in rows):
             raise ValueError(f"{len(MARKING_COLUMNS)} numbers are expected in each row")
         return rows
@@ -98,6 +98,8 @@ class Result(BaseModel):
     """By queue: frames that its congestion point saw and marked, over the queue's length."""
     expectations: list[Expectation]
     fidelity: dict[str, Any]
+    incomplete: list[str] = []
+    """Schemes of congestion control that lack a part; with one no expectations are met."""
     performance: dict[str, Any] = {}
 
 

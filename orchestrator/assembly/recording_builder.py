@@ -16,6 +16,7 @@ from orchestrator.assembly.source_activity import rates_set, sources_on
 from orchestrator.assembly.telemetry_space import headers
 from orchestrator.assembly.timeline_commands import marks
 from orchestrator.assembly.world_assembly import Assembly
+from orchestrator.engine import kernel_guards
 from orchestrator.engine.node.latency_histogram import latency_edges
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NEVER
@@ -51,6 +52,7 @@ class Share:
     def of(cls, assembly: Assembly, nodes: Sequence[str]) -> Share:
         """Of a world that has run, and the nodes that it drove."""
         world, probes = assembly.world, assembly.probes
+        kernel_guards.refuse_fault()
         _refuse_unannounced(assembly)
         rows = int(world.clock[0].row)
         mine = set(nodes)

@@ -57,8 +57,8 @@ def apply_edit(edit: KernelEdit | None) -> None:
     _original.clear()
     if edit is not None:
         importlib.import_module(edit.module)
-        function = jit.plain(getattr(sys.modules[edit.module], edit.function))
-        assert isinstance(function, FunctionType)
-        _original[function] = function.__code__
-        function.__code__ = edit.code()
+        edited = jit.plain(getattr(sys.modules[edit.module], edit.function))
+        assert isinstance(edited, FunctionType)
+        _original[edited] = edited.__code__
+        edited.__code__ = edit.code()
     jit.forget_kernels(edited=edit is not None)

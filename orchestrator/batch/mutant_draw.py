@@ -42,6 +42,7 @@ def draw_mutants(plan: Plan, subject: Experiment, count: int, seed: int) -> list
         if len(found) == count:
             break
         name = f"draw-{seed}-{len(found) + 1}"
+        made: tuple[str, MutatedPlan] | None
         if edits and random.random() < 0.5:
             made = _drawn_edit(plan, subject, edits, random, name)
         else:
@@ -95,7 +96,13 @@ def _drawn_change(
 ) -> tuple[str, MutatedPlan] | None:
     change = changes.draw(random)
     try:
-        mutant = Mutant(name=name, set=change.set, drop=list(change.drop), note=change.change[:200])
+        mutant = Mutant(
+            name=name,
+            set=change.set,
+            drop=list(change.drop),
+            expected_misses=[],
+            note=change.change[:200],
+        )
         other = mutated(plan, mutant)
         subject = Experiment.of(other, SIMULATED)
     except (BadInput, ValueError):

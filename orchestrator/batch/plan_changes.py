@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -33,6 +33,8 @@ ONE_OF_MANY = 1 / 3
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*(?:/[a-zA-Z]+)?)")
 _RATIO = re.compile(r"[0-9]+/[0-9]+")
 Path = tuple[str, ...]
+Make = Callable[[Random, Any], tuple[str, dict[str, Any], list[str]]]
+"""Draws what is left open at a place: the change for people, `set` and `drop`."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class PlanChanges:
         self._groups = _grouped(self._table)
         self._numbers = [key for key in self._groups if _is_scalable(key.value)]
         self._others = self._other_values()
-        self.operators = {
+        self.operators: dict[str, tuple[int, list[Any], Make]] = {
             "number changed": (4, self._numbers, self._number),
             "other value": (2, self._others, self._other_value),
             "thresholds swapped": (1, self._pairs(), self._swapped),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.engine import cache_paths, kernel_mistakes, object_cache
+from orchestrator.engine import cache_paths, kernel_guards, kernel_mistakes, object_cache
 from orchestrator.engine.lazy_imports import LazyIntrinsic, import_attribute
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
 from orchestrator.engine.records import FRAME
@@ -135,7 +135,7 @@ def plain(function: Any) -> Callable[..., Any]:
     return python
 
 
-_callables: list[Callable[..., int]] = [lambda *_: 0]
+_callables: list[tuple[Callable[..., int], Collection[int] | None]] = [(lambda *_: 0, None)]
 _addresses: dict[tuple[Any, ...], int] = {}
 _records: dict[int, Any] = {}
 _addresses_by_id: dict[int, int] = {}
@@ -155,7 +155,7 @@ def kernel_address(
     algorithm share one copy of its machine code: a copy for each would not stay in the caches.
     `answers` are those that have a meaning; None: all numbers. Raises KernelMistake.
     """
-    key = (function, state, params, entity)
+    key = (function, state, params, entity, str(answers))
     if key not in _addresses:
         _addresses[key] = _compile_kernel(function, state, params, entity, answers)
     return _addresses[key]
@@ -181,9 +181,10 @@ def _compile_kernel(
     answers: Collection[int] | None,
 ) -> int:
     if DISABLED:
-        _callables.append(function)
+        _callables.append((function, answers))
         return len(_callables) - 1
     records = tuple(str(np.dtype(one)) for one in (state, params, entity, FRAME))
+    records += (f"answers {answers if isinstance(answers, range | None) else sorted(answers)}",)
     file = object_cache.file_of(function, records)
     found = None if file is None else object_cache.load(file)
     if isinstance(found, Entry):
@@ -191,7 +192,7 @@ def _compile_kernel(
     kernel_mistakes.check_arguments(function)
     kernel_mistakes.check_source(function, answers)
     compile_kernel = import_attribute(f"{COMPILING}:compile_kernel_entry")
-    address: int = compile_kernel(function, state, params, entity, None if found else file)
+    address: int = compile_kernel(function, state, params, entity, None if found else file, answers)
     return address
 
 
@@ -252,7 +253,16 @@ if DISABLED:
 
     def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
-        return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
+        function, answers = _callables[kernel]
+        own = _records[state], _records[params]
+        try:
+            with np.errstate(divide="raise", over="raise"):
+                answer = int(function(*own, entity, frame, now, message))
+        except ArithmeticError as error:
+            raise kernel_guards.plain_refusal(function, answers, error) from error
+        if answers is not None and answer not in answers:
+            raise kernel_guards.plain_refusal(function, answers, answer)
+        return answer
 
 else:
     prevent_inlining = _prevent_inlining

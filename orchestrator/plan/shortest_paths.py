@@ -246,7 +246,7 @@ def endless_loop(plan: PlanModel, start: str, destination: str) -> list[str]:
             names = table[here].get(destination, []) if here != destination else []
             after[here] = [over[here, name] for name in names if (here, name) in over]
             waiting += [node for node in after[here] if carries(plan, node)]
-    left = {here: nodes for here, nodes in after.items() if not _takes_ttl(plan, here)}
+    left = {here: nodes for here, nodes in after.items() if _keeps_ttl(plan, here)}
     while ended := [here for here, nodes in left.items() if left.keys().isdisjoint(nodes)]:
         for here in ended:
             del left[here]
@@ -258,10 +258,10 @@ def endless_loop(plan: PlanModel, start: str, destination: str) -> list[str]:
     return trail[trail.index(here) :] if here else []
 
 
-def _takes_ttl(plan: PlanModel, name: str) -> bool:
-    """True if a node takes one off the TTL of the frames that it sends on."""
+def _keeps_ttl(plan: PlanModel, name: str) -> bool:
+    """True if a node sends frames on and takes nothing off their TTL."""
     node = plan.nodes[name]
-    return isinstance(node, Switch) and node.forwards_by == "ip"
+    return carries(plan, name) and not (isinstance(node, Switch) and node.forwards_by == "ip")
 
 
 def path(
@@ -280,7 +280,8 @@ def path(
         taken.append(port)
         here = port.peer
         if here in seen:
-            return RoutingLoop(destination, here, taken)
+            loop = RoutingLoop(destination, here, taken)
+            return loop if carries(plan, here) else str(loop)
         if here != destination and not carries(plan, here):
             return f"forwarding leads frames for {destination} to {here}, which carries none"
         seen.add(here)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.cyclic_dependencies import wait_cycles
 from orchestrator.plan.external_nodes import externals
 from orchestrator.plan.pause_dependencies import network
 from orchestrator.plan.pfc_headroom import buffer_headrooms
-from orchestrator.recording import STOPPED, Recording
+from orchestrator.recording import STOPPED, MissingColumn, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
 from orchestrator.run.counted import counted_notes
@@ -23,11 +24,9 @@ from orchestrator.run.incomplete_schemes import find_incomplete_schemes
 from orchestrator.run.marking_result import marking_result
 from orchestrator.run.plugin_metrics import ENTIRE_RUN, measure_metrics
 from orchestrator.run.program_fidelity import program_notes
-from orchestrator.run.verdict import INVALID, check, verdict, without_machine
+from orchestrator.run.verdict import INCOMPLETE, INVALID, check, verdict, without_machine
 
 QUANTITY = "feedback_unassigned"
-INCOMPLETE = "the scheme lacks a part, so its expectations are not met"
-"""Beginning of the note on such a scheme."""
 
 
 def limiter_shortages(recording: Recording) -> list[str]:
@@ -169,8 +168,19 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
     """Metrics, units, error bars where a machine was measured, fidelity, deadlocks, notes.
 
     `incomplete`, where there is any: schemes that lack a part. Plain data, as in JSON. Adds missing
-    events of deadlocks to the recording.
+    events of deadlocks to the recording. Raises BadInput for a recording that lacks a column.
     """
+    try:
+        return _measure(registry, resolved, recording)
+    except MissingColumn as missing:
+        text = (
+            f"its recording has no column {missing.quantity!r} of {missing.entity!r}, which is "
+            "needed beside the others of that entity; the target has to record it"
+        )
+        raise BadInput(f"target {recording.target}", text) from missing
+
+
+def _measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
     plan = resolved.plan
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
     measured = measure_metrics(registry, plan, recording, phases)

@@ -17,6 +17,8 @@ Metrics = dict[str, Any]
 
 MET, MISSED, UNCERTAIN, UNJUDGED = "met", "missed", "uncertain", "unjudged"
 INVALID, STOPPED = "invalid", "stopped"
+INCOMPLETE = "the scheme lacks a part, so its expectations are not met"
+"""Beginning of the sentence on such a scheme, in notes and in the report."""
 
 
 def check(

@@ -25,7 +25,7 @@ from orchestrator.plan.pfc_headroom import lossless_buffers
 if TYPE_CHECKING:
     from orchestrator.engine.node.world_arrays import World
     from orchestrator.plan import ResolvedPlan
-from orchestrator.recording import Recording
+from orchestrator.recording import MissingColumn, Recording
 
 ROUNDED = 1e-12
 """Upper bound of the relative error of a product of two floats."""
@@ -245,9 +245,11 @@ def broken_in_samples(resolved: ResolvedPlan, recording: Recording, late_ps: int
     """A sentence for every invariant that a run's samples break, with the first such instant.
 
     Quantities without samples are not checked; `orchestrator.run.buffer_conservation` checks
-    `FRAMES`. `late_ps`: how late a node may be to take the sample of an instant, of a run in real
-    time. A node counts on meanwhile: receivers are compared with what was sent by so much later,
-    and links with what their rate allows by then.
+    `FRAMES`. Raises MissingColumn for a queue whose length is sampled and its drops are not.
+
+    `late_ps`: how late a node may be to take the sample of an instant, of a run in real time. A
+    node counts on meanwhile: receivers are compared with what was sent by so much later, and links
+    with what their rate allows by then.
     """
     limits, found = Limits.of(resolved), list[str]()
     sampled = [one for one in INVARIANTS if FIELDS.issuperset(one.fields)]
@@ -259,6 +261,8 @@ def broken_in_samples(resolved: ResolvedPlan, recording: Recording, late_ps: int
                     values = _at_later_rows(values, recording.times_ps, late_ps)
                 found += _first_violation(one, values, entity, recording)
         if "bytes_max" in fields and len(recording.times_ps):
+            if "frames_dropped" not in fields:
+                raise MissingColumn(entity, "frames_dropped")
             most, dropped = int(fields["bytes_max"][-1]), int(fields["frames_dropped"][-1])
             found += _of_limits(limits, entity, most, dropped)
     return found + list(_beyond_rates(resolved, recording, late_ps))

@@ -15,10 +15,11 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from tests.orchestrator.worlds import MS, US, Table, assembled, recorded, run_until
+from tests.plugins.scheme_driver import Driver
 from tests.traffic.test_tcp import states
 from traces.report import report
 from traces.run_reader import load
-from traffic.go_back_n import NEGATIVE
+from traffic.go_back_n import GO_BACK_N, NEGATIVE, GoBackN
 
 GBPS = 10**9
 RECEIVER = {"plugin": "credits"}
@@ -144,6 +145,16 @@ def test_naks_are_those_that_a_capture_shows(transport: str) -> None:
     made = found["frames.retransmitted"]
     assert again <= made <= again + 4, "some are in the host queue and on the link"
     assert again > 0
+
+
+def test_a_nak_that_comes_too_late_counts_too() -> None:
+    """It changes nothing, and came back all the same."""
+    source = Driver(GO_BACK_N, GoBackN())
+    source.state["una"], source.state["nxt"] = 7, 9
+    source.come("acknowledged", kind=ACK, feedback=NEGATIVE, sequence=5)
+    assert (source.naks, source.losses, int(source.state["nxt"][0])) == (1, 0, 9)
+    source.come("acknowledged", kind=ACK, feedback=NEGATIVE, sequence=7)
+    assert (source.naks, source.losses, int(source.state["nxt"][0])) == (2, 1, 7)
 
 
 def test_what_a_flow_has_can_be_expected_and_drawn(tmp_path: Path) -> None:

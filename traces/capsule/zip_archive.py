@@ -17,8 +17,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from orchestrator.errors import BadInput
 from traces.capsule.capsule_layout import HASHES, MOST_FILES, MOST_OCTETS
@@ -41,7 +41,7 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, struct.
 class Archive:
     """An open capsule. Use `open_archive`."""
 
-    def __init__(self, path: Path, file: zipfile.ZipFile, raw: IO[bytes]) -> None:
+    def __init__(self, path: Path, file: zipfile.ZipFile, raw: BufferedReader) -> None:
         self.path, self._file, self._raw = path, file, raw
         self._before = self._digest()
         self.sizes = {one.filename: one.file_size for one in file.infolist() if not one.is_dir()}
@@ -133,7 +133,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
         yield Archive(path, file, raw)
 
 
-def _check_end_record(path: Path, raw: IO[bytes]) -> None:
+def _check_end_record(path: Path, raw: BufferedReader) -> None:
     """Check the ZIP end record: it states the number of files; more entries are rejected."""
     size = raw.seek(0, 2)
     raw.seek(max(size - END.size - (1 << 16) - 20, 0))

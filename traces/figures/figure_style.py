@@ -109,7 +109,8 @@ def styled(size: float = SIZE) -> Iterator[None]:
     """A context in which figures are made and drawn, with text of `size` points: matplotlib's
     defaults and `STYLE`, whatever settings the user or the process has."""
     with matplotlib.rc_context():
-        dict.update(matplotlib.rcParams, _settings(size))  # checked once, by `_settings`
+        settings: Any = matplotlib.rcParams
+        dict.update(settings, _settings(size))  # checked once, by `_settings`
         yield
 
 

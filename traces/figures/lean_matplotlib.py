@@ -38,7 +38,7 @@ def _without_user_settings() -> Iterator[None]:
     exists = os.path.exists
     os.environ[SETTINGS] = str(shipped)
     # The file of the working folder comes before any that a variable names.
-    os.path.exists = lambda path: path != "matplotlibrc" and exists(path)  # type: ignore[assignment]
+    os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
     try:
         yield
     finally:

@@ -73,10 +73,10 @@ def compute(
         for name, span in spans.items()
     }
     for entity in table.entities("frames_sent", "frames_received"):
-        found = metrics[RUN_PHASE][entity]
-        found["frames.dropped"] = int(found["frames.sent"] or 0) - int(
-            found["frames.received"] or 0
-        )
+        found = metrics[RUN_PHASE].get(entity, {})
+        if {"frames.sent", "frames.received"} <= found.keys():
+            lost = int(found["frames.sent"] or 0) - int(found["frames.received"] or 0)
+            found["frames.dropped"] = lost
     if recording.facing and spans:
         from traces.metrics.dut_metrics import (
             device_metrics,  # what reads frames: for devices of others alone

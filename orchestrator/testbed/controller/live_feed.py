@@ -81,7 +81,7 @@ class KeyedFeed(FeedServer):
         self._gate = gate = ConnectionGate(address, LONGEST_REQUEST, on_denied)
 
         def secure(context: zmq.Context[Any], socket: zmq.Socket[Any]) -> None:
-            gate.protect(socket)
+            gate.protect(socket.setsockopt)
             socket.curve_server = True
             socket.curve_publickey = pair.public.encode("ascii")
             socket.curve_secretkey = pair.secret

@@ -30,6 +30,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import zmq
 
@@ -176,11 +177,12 @@ class ConnectionGate(threading.Thread):
         self._ending = False
         self._taken: deque[tuple[str, int]] = deque()
 
-    def protect(self, server: zmq.Socket[bytes]) -> None:
-        """Have a socket that will be bound to `inner` take connections of this process alone."""
+    def protect(self, set_option: Callable[[int, int], Any]) -> None:
+        """Have a socket that will be bound to `inner` take connections of this process alone; gets
+        the method that sets its options."""
         if self._folder is None:
-            server.setsockopt(zmq.IPC_FILTER_PID, os.getpid())
-        server.backlog = NEWCOMERS
+            set_option(zmq.IPC_FILTER_PID, os.getpid())
+        set_option(zmq.BACKLOG, NEWCOMERS)
 
     def judged_source(self) -> str:
         """Address of the peer whose key is being looked up."""
@@ -285,10 +287,10 @@ class ConnectionGate(threading.Thread):
             raise _Closed(f"more than {KEYED_OF_SOURCE} connections of one address")
         counts = Counter(one.source for one in newcomers)
         if counts[source] >= OF_SOURCE:
-            self._give_way([one for one in newcomers if one.source == source])
+            self._evict_oldest([one for one in newcomers if one.source == source])
         elif len(newcomers) >= NEWCOMERS:
             largest = max(counts, key=lambda one: counts[one])
-            self._give_way([one for one in newcomers if one.source == largest])
+            self._evict_oldest([one for one in newcomers if one.source == largest])
         peer.setblocking(False)
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         name = self._local(str(next(_numbers)))
@@ -305,7 +307,7 @@ class ConnectionGate(threading.Thread):
         for one in (peer, inner):
             self._selector.register(one, selectors.EVENT_READ, connection)
 
-    def _give_way(self, newcomers: list[Connection]) -> None:
+    def _evict_oldest(self, newcomers: list[Connection]) -> None:
         oldest = min(newcomers, key=lambda one: one.began_s)
         self._close(oldest, f"more than {OF_SOURCE} connections that have shown no key")
 

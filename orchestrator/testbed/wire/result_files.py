@@ -80,8 +80,8 @@ def _array(name: str, file: Any, most: int) -> np.ndarray:
     data = file.read(octets + 1)
     if len(data) != octets:
         raise RunFailed(f"its results have {name} of {len(data)} octets instead of {octets}")
-    order = "F" if by_columns else "C"
-    return np.frombuffer(data, kind).reshape(shape, order=order).copy()
+    found: np.ndarray = np.frombuffer(data, kind)
+    return found.reshape(shape[::-1]).T.copy() if by_columns else found.reshape(shape).copy()
 
 
 def read_words(path: Path) -> dict[str, Any]:

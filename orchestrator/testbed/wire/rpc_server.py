@@ -191,7 +191,7 @@ class RpcServer:
         self._monitor = self._socket.get_monitor_socket(socket_monitor.EVENTS)
         self._tasks: list[asyncio.Task[None]] = []
         self._delays: dict[str, float] = {}
-        self._gate.protect(self._socket)
+        self._gate.protect(self._socket.setsockopt)
         self._socket.bind(self._gate.inner)
         self._gate.start()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from orchestrator.plan import Plan
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
+from orchestrator.run.execute_run import run
 from orchestrator.run.incomplete_schemes import find_incomplete_schemes
-from orchestrator.run.run_result import INCOMPLETE, judge_recording
-from orchestrator.run.verdict import MET, MISSED
+from orchestrator.run.run_result import judge_recording
+from orchestrator.run.verdict import INCOMPLETE, MET, MISSED
 from orchestrator.targets.simulated import Simulated
 
 Parts = dict[str, dict[str, Any]]
@@ -163,3 +165,11 @@ def test_without_an_expectation_the_note_is_there_and_the_verdict_stays() -> Non
     problems, result = ran({RP: {"plugin": "qcn-rp"}}, expect=[])
     assert len(problems) == 1
     assert result["verdict"] == "unjudged"
+
+
+def test_the_report_says_so(tmp_path: Path) -> None:
+    parts = {kind: use for kind, use in SCHEMES["dcqcn"].items() if kind != NP}
+    folder = run(Plan(**table(parts)), out=tmp_path).folder
+    assert folder is not None
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f"<p>{INCOMPLETE}: dcqcn-rp at h1, h2, h3" in page

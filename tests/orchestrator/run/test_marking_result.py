@@ -156,7 +156,7 @@ class Step(Empty):
         return True
 
 
-def test_a_step_of_somebody_elses_plugin_is_a_step() -> None:
+def test_a_step_of_a_third_party_is_a_step() -> None:
     table = plan_of(RED)
     resolved = Plan(**table).check(Registry.load())
     point = congestion_point("step", "", Step, fields("x"), arrival=step)

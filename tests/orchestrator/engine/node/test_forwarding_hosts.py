@@ -128,12 +128,13 @@ def test_a_row_of_hosts_passes_frames_on(kinds: tuple[str, ...]) -> None:
         assert came <= last(recording, port, "frames_out") <= sent
 
 
-def test_a_hosts_own_frames_and_those_of_others_take_turns() -> None:
+@pytest.mark.parametrize("kinds", [("nic", "nic", "sink"), ("nic", "nic", "switch", "sink")])
+def test_a_hosts_own_frames_and_those_of_others_take_turns(kinds: tuple[str, ...]) -> None:
     """Both want the whole link: each gets half of it, and of the frames of others that come too
     fast the host's queue drops the rest."""
-    table = chain("nic", "nic", "sink")
+    table = chain(*kinds)
     table["traffic"]["gen"]["rate"] = GBPS
-    table["traffic"]["own"] = {"plugin": "bulk", "from": "n1", "to": "n2"}
+    table["traffic"]["own"] = {"plugin": "bulk", "from": "n1", "to": f"n{len(kinds) - 1}"}
     table["nodes"]["n1"]["forwarding_buffer"] = 10 * FRAME
     table["duration"] = 10 * MS
     recording = ran(table)

@@ -148,3 +148,12 @@ def test_what_cannot_loop_is_not_refused() -> None:
     table = ring(4, 0)
     table["nodes"]["s3"]["forwarding"] = {"d": "d"}
     assert last(ran(table), "lost", "frames_received") == 10
+
+
+@pytest.mark.parametrize("by", ["ip", "mac"])
+def test_frames_that_are_sent_back_to_their_source_are_refused(by: str) -> None:
+    """A source carries no frames: it would take its own for delivered."""
+    table = chain("nic", "switch", "sink")
+    table["nodes"]["n1"] |= {"forwards_by": by, "forwarding": {"n2": "n0"}}
+    with pytest.raises(BadInput, match=r"traffic\.gen\.to.*round and back to n0"):
+        resolved(table)
