@@ -74,14 +74,14 @@ def read_topology(source: SourceText) -> Topology:
 
     def number(key: str, most: int, least: int = 0) -> int:
         token = words.take(key, "numbers of nodes, of switches and of links are expected")
-        return source.whole(key, token, least, most)
+        return source.integer(key, token, least, most)
 
     nodes = number("nodes", MOST_NODES, 1)
     count, links = number("switches", nodes), number("links", MOST_LINKS)
     switches: dict[int, None] = {}
     for _ in range(count):
         token = words.take("switch", f"{count} numbers of switches are expected")
-        switch = source.whole("switch", token, 0, nodes - 1)
+        switch = source.integer("switch", token, 0, nodes - 1)
         if switch in switches:
             raise source.refused("switch", token.text, "each switch once is expected", token.line)
         switches[switch] = None
@@ -94,7 +94,7 @@ def _links(source: SourceText, words: Words, nodes: int, count: int) -> Iterator
         ends: list[int] = []
         for _ in range(2):
             token = words.take(f"link {number}", expected)
-            ends.append(source.whole(f"link {number}", token, 0, nodes - 1))
+            ends.append(source.integer(f"link {number}", token, 0, nodes - 1))
         if ends[0] == ends[1]:
             accepted = "two different ends are expected"
             raise source.refused(f"link {number}", token.text, accepted, token.line)
@@ -119,20 +119,20 @@ def read_flows(source: SourceText, topology: Topology) -> list[HpccFlow]:
     """The flows of a file. Raises BadInput with the line of what is wrong."""
     words = Words(source)
     token = words.take("flows", "the number of flows is expected")
-    count = source.whole("flows", token, 0, MOST_FLOWS)
+    count = source.integer("flows", token, 0, MOST_FLOWS)
     expected = f"{count} flows are expected, as the first line says"
     switches = set(topology.switches)
 
     def host(key: str) -> int:
         token = words.take(key, expected)
-        found = source.whole(key, token, 0, topology.nodes - 1)
+        found = source.integer(key, token, 0, topology.nodes - 1)
         if found in switches:
             accepted = "a host is expected, and this is a switch"
             raise source.refused(key, token.text, accepted, token.line)
         return found
 
     def number(key: str, least: int, most: int) -> int:
-        return source.whole(key, words.take(key, expected), least, most)
+        return source.integer(key, words.take(key, expected), least, most)
 
     found = []
     for _ in range(count):
@@ -153,8 +153,8 @@ def read_trace(source: SourceText, topology: Topology) -> list[int]:
     """Nodes whose events are traced; those that the topology lacks are skipped, as there."""
     words = Words(source)
     expected = "the number of nodes, then their numbers, are expected"
-    count = source.whole("nodes", words.take("nodes", expected), 0, MOST_NODES)
-    found = [source.whole("node", words.take("node", expected), 0, 1 << 32) for _ in range(count)]
+    count = source.integer("nodes", words.take("nodes", expected), 0, MOST_NODES)
+    found = [source.integer("node", words.take("node", expected), 0, 1 << 32) for _ in range(count)]
     return [node for node in dict.fromkeys(found) if node < topology.nodes]
 
 
@@ -175,10 +175,10 @@ class HpccConfig:
             raise self.source.refused(key, "end of line", accepted, found[0].line)
         return found[1 : count + 1]
 
-    def whole(self, key: str, default: int, most: int = 1 << 40) -> int:
+    def integer(self, key: str, default: int, most: int = 1 << 40) -> int:
         """The whole number of a key."""
         found = self.words(key, 1)
-        return default if found is None else self.source.whole(key, found[0], 0, most)
+        return default if found is None else self.source.integer(key, found[0], 0, most)
 
     def time(self, key: str, digits: int, default: int, most: int = MOST_START) -> int:
         """ps of a key whose unit is 10^digits ps."""
@@ -203,9 +203,9 @@ class HpccConfig:
         head = self.words(key, 1)
         if head is None:
             return {}
-        count = self.source.whole(key, head[0], 0, 1000)
+        count = self.source.integer(key, head[0], 0, 1000)
         pairs = (self.words(key, 1 + 2 * count) or [])[1:]
-        rates = [self.source.whole(key, token, 1, 10**13) for token in pairs[::2]]
+        rates = [self.source.integer(key, token, 1, 10**13) for token in pairs[::2]]
         return dict(zip(rates, pairs[1::2], strict=True))
 
 

@@ -77,7 +77,7 @@ def import_hpcc(
         raise BadInput(str(flows), "has no flow; a plan needs one at least")
     read = [path for path in (topology, flows, trace, config) if path is not None]
     made = Imported("hpcc", [path.name for path in read], {"name": name, **CLOCKS})
-    payload = settings.whole("PACKET_PAYLOAD_SIZE", PAYLOAD, MOST_FRAME)
+    payload = settings.integer("PACKET_PAYLOAD_SIZE", PAYLOAD, MOST_FRAME)
     paths = _paths(network, max(payload, 1))
     fabric = Fabric(
         round_trip=paths.round_trip,
@@ -153,7 +153,7 @@ def _nodes(
     frame: int,
 ) -> None:
     nodes: dict[str, Any] = {}
-    asked = settings.whole(BUFFERS, MEMORY, 10**6) * 2**20
+    asked = settings.integer(BUFFERS, MEMORY, 10**6) * 2**20
     buffer = min(asked, HELD // max(fabric.switches, 1))
     high = max(buffer // 8, 2 * frame)
     pairs = Counter(frozenset(link.ends) for link in network.links)
@@ -249,7 +249,7 @@ def _timeline(made: Imported, network: Topology, settings: HpccConfig, shift: in
         return
     source = settings.source
     after = source.scaled("LINK_DOWN", words[0], 6, 0, 3600 * 10**12, "microseconds")
-    ends = [source.whole("LINK_DOWN", word, 0, network.nodes - 1) for word in words[1:]]
+    ends = [source.integer("LINK_DOWN", word, 0, network.nodes - 1) for word in words[1:]]
     if not after:
         return
     numbers = [n for n, link in enumerate(network.links) if set(link.ends) == set(ends)]
@@ -264,7 +264,7 @@ def _timeline(made: Imported, network: Topology, settings: HpccConfig, shift: in
 
 
 def _captures(made: Imported, network: Topology, nodes: list[int], settings: HpccConfig) -> None:
-    if not settings.whole("ENABLE_TRACE", 1):
+    if not settings.integer("ENABLE_TRACE", 1):
         made.not_taken.append("the trace: ENABLE_TRACE is 0")
         return
     traced = set(nodes)

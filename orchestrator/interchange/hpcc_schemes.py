@@ -70,7 +70,7 @@ def scheme_of(settings: HpccConfig, fabric: Fabric) -> Scheme:
     words = settings.words("CC_MODE", 1)
     if words is None:
         return Scheme()
-    mode = settings.source.whole("CC_MODE", words[0], 0, 1000)
+    mode = settings.source.integer("CC_MODE", words[0], 0, 1000)
     if mode == 10:
         lack = (
             "CC_MODE 10, HPCC-PINT: there is no probabilistic telemetry, so no congestion control"
@@ -82,7 +82,7 @@ def scheme_of(settings: HpccConfig, fabric: Fabric) -> Scheme:
         raise settings.source.refused("CC_MODE", words[0].text, text, words[0].line)
     made = {1: _dcqcn, 3: _hpcc, 7: _timely, 8: _dctcp}[mode](settings, fabric)
     made.keys |= {"CC_MODE", "ENABLE_QCN"}
-    if mode in (1, 8) and not settings.whole("ENABLE_QCN", 1):
+    if mode in (1, 8) and not settings.integer("ENABLE_QCN", 1):
         made.port = lambda rate: {}
         made.not_taken.append("marks: ENABLE_QCN is 0, so no port marks a frame")
     return made
@@ -100,8 +100,8 @@ def _marks(settings: HpccConfig) -> Callable[[int], dict[str, Any]]:
                 raise settings.source.refused(key, "missing", accepted, line)
         source = settings.source
         most = settings.source.scaled("PMAX_MAP", share[rate], 6, 0, 10**6, "share of 1")
-        least = source.whole("KMIN_MAP", low[rate], 0, 10**6) * 1000
-        above = source.whole("KMAX_MAP", high[rate], 0, 10**6) * 1000
+        least = source.integer("KMIN_MAP", low[rate], 0, 10**6) * 1000
+        above = source.integer("KMAX_MAP", high[rate], 0, 10**6) * 1000
         if above < least:
             accepted = f"no less than KMIN_MAP, {least // 1000}, is expected"
             raise source.refused("KMAX_MAP", high[rate].text, accepted, high[rate].line)
@@ -123,7 +123,7 @@ def _dcqcn(settings: HpccConfig, fabric: Fabric) -> Scheme:
         "g": str(settings.ratio("EWMA_GAIN", Fraction(1, 16)).limit_denominator(10**6)),
         "alpha_time": format_duration(settings.time("ALPHA_RESUME_INTERVAL", 6, 55 * US)),
         "increase_time": format_duration(settings.time("RP_TIMER", 6, 1500 * US)),
-        "threshold": max(settings.whole("FAST_RECOVERY_TIMES", 5, 1000), 1),
+        "threshold": max(settings.integer("FAST_RECOVERY_TIMES", 5, 1000), 1),
         "ai_rate": format_rate(settings.rate("RATE_AI", 5_000_000)),
         "hai_rate": format_rate(settings.rate("RATE_HAI", 50_000_000)),
         "min_rate": format_rate(settings.rate("MIN_RATE", 100_000_000)),
@@ -169,13 +169,13 @@ def _hpcc(settings: HpccConfig, fabric: Fabric) -> Scheme:
         "mode": "rate",
         "base_rtt": format_duration(min(base, MS10)),
         "eta": str(settings.ratio("U_TARGET", Fraction(19, 20)).limit_denominator(10**5)),
-        "max_stage": settings.whole("MI_THRESH", 5, 1000),
+        "max_stage": settings.integer("MI_THRESH", 5, 1000),
         "w_ai": format_size(min(growth, 10**6)),
         "min_rate": format_rate(settings.rate("MIN_RATE", 100_000_000)),
         "hops": fabric.stamps,
     }
     lacking = []
-    if not settings.whole("GLOBAL_T", 1):
+    if not settings.integer("GLOBAL_T", 1):
         lacking.append("GLOBAL_T 0: all hosts have the longest round trip as T")
     return Scheme(
         {"reaction_point": point},

@@ -92,17 +92,17 @@ def _settings(source: SourceText) -> tuple[dict[str, tuple[int, int]], dict[int,
         if len(row) < 2:
             raise source.refused(row[0].text, "end of line", "a number is expected", line)
         if key == "tier":
-            number = source.whole(key, row[1], 0, 2)
+            number = source.integer(key, row[1], 0, 2)
             if number in tiers:
                 raise source.refused(key, number, "each tier once is expected", line)
             current = tiers[number] = Tier(line)
         elif key in HEADER and current is None:
-            header[key] = (source.whole(row[0].text, row[1], 1, MOST_HOSTS), line)
+            header[key] = (source.integer(row[0].text, row[1], 1, MOST_HOSTS), line)
         elif key in TIER_KEYS and current is not None:
             if key in current.values:
                 accepted = f"one value is expected; line {current.lines[key]} has another"
                 raise source.refused(row[0].text, row[1].text, accepted, line)
-            current.values[key] = source.whole(row[0].text, row[1], 0, MOST.get(key, 10**9))
+            current.values[key] = source.integer(row[0].text, row[1], 0, MOST.get(key, 10**9))
             current.lines[key] = line
         else:
             known = ", ".join((*HEADER, "tier") if current is None else ("tier", *TIER_KEYS))
@@ -191,7 +191,7 @@ def read_matrix(source: SourceText) -> ConnectionMatrix:
         if first.text in ("Nodes", "Connections", "Triggers", "Failures"):
             if len(row) < 2:
                 raise source.refused(first.text, "end of line", "a number is expected", first.line)
-            counts[first.text] = (source.whole(first.text, row[1]), first.line)
+            counts[first.text] = (source.integer(first.text, row[1]), first.line)
         elif "->" in first.text:
             _connection(source, row, made, counts.get("Nodes", (0, 0))[0])
         elif first.text == "trigger":
@@ -221,7 +221,7 @@ def _connection(source: SourceText, row: list[Token], made: ConnectionMatrix, no
     line = row[0].line
     start_text, _, end_text = row[0].text.partition("->")
     ends = [
-        source.whole(key, Token(text, line), 0, max(nodes - 1, 0))
+        source.integer(key, Token(text, line), 0, max(nodes - 1, 0))
         for key, text in (("source", start_text), ("destination", end_text))
     ]
     if ends[0] == ends[1]:
@@ -241,7 +241,7 @@ def _connection(source: SourceText, row: list[Token], made: ConnectionMatrix, no
         values[word.text] = value
     if "size" not in values:
         raise source.refused("size", "missing", "a number of octets is expected", line)
-    size = source.whole("size", values["size"], 1, MOST_SIZE)
+    size = source.integer("size", values["size"], 1, MOST_SIZE)
     made.priorities += "prio" in values
     if "trigger" in values:
         made.triggered += 1

@@ -70,7 +70,7 @@ class SourceText:
         except UnitError as error:
             raise self.refused(key, token.text, str(error), token.line) from None
 
-    def whole(self, key: str, token: Token, least: int = 0, most: int = 1 << 40) -> int:
+    def integer(self, key: str, token: Token, least: int = 0, most: int = 1 << 40) -> int:
         """A whole number in bounds. Raises BadInput."""
         text = token.text
         if not (text.isascii() and text.isdigit() and len(text) < 20):
