@@ -34,15 +34,22 @@ class Problem:
         return f"{self.where}: {self.value!r} is not accepted; {self.accepted}"
 
 
+MOST_SHOWN = 100
+"""Problems of an input that its message lists."""
+
+
 class BadInput(TailbackError):
-    """A plan, parameter or argument that cannot be used. Carries every problem found."""
+    """A plan, parameter or argument that cannot be used. Carries every problem found; its message
+    lists the first `MOST_SHOWN`."""
 
     def __init__(self, source: str, problems: list[Problem] | str) -> None:
         self.source = source
         self.problems = problems if isinstance(problems, list) else []
         lines = _lines(self.problems)
-        text = problems if isinstance(problems, str) else "\n".join(lines)
         count = len(lines)
+        if count > MOST_SHOWN:
+            lines[MOST_SHOWN:] = [f"  and {count - MOST_SHOWN} more problems"]
+        text = problems if isinstance(problems, str) else "\n".join(lines)
         head = f"{source}: " if not count else f"{source}: {count} problem{'s' * (count > 1)}\n"
         super().__init__(head + text)
 

@@ -181,6 +181,11 @@ class Recording:
     """External node -> port of it -> emulated port at the other end of its cable, whose
     frames are among `captures`."""
 
+    marking: dict[str, np.ndarray] = field(default_factory=dict)
+    """Queue whose congestion point marks -> int64[k, 3, bins], cumulative at `latency_marks_ps`:
+    frames that it saw, ECN-capable ones of these, those that it marked, by the octets in the
+    queue; bin b holds lengths in [latency_edges_ps[b], latency_edges_ps[b + 1]) octets."""
+
     apart_ps: int = 0
     """By how much the clocks of those captures may differ: several machines'."""
 

@@ -9,6 +9,7 @@ built in a moment is left out.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def begin_only(self, resolved, progress, session=None):
 @pytest.fixture
 def beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every target only begins, and this process keeps its signal handlers."""
-    monkeypatch.setattr(exit_codes, "raise_on_signals", lambda: None)
+    monkeypatch.setattr(exit_codes, "raise_on_signals", contextlib.nullcontext)
     for target in (Simulated, Software):
         monkeypatch.setattr(target, "run", begin_only)
         monkeypatch.setattr(target, "probe", lambda self: None)

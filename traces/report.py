@@ -64,6 +64,7 @@ MARKS = {
     "missed": "✗",
     "uncertain": "±",
     "unjudged": "–",
+    "stopped": "■",
     "invalid": "⚠",
     "valid": "✓",
     "degraded": "⚠",
@@ -185,6 +186,15 @@ def _figures(run: Run) -> list[str]:
             f"</div><figcaption>{escape(label)}. Slowdown: completion time over that of the empty "
             "path; quantiles of eight groups by size. Incomplete messages are left out."
             "</figcaption></figure>"
+        )
+    if run.result.marking:
+        label = "Share of frames marked over the length of the queue"
+        drawn.append(
+            f'<figure><div class="plot">{figures.inline(figures.marking_figure(run), label)}'
+            f"</div><figcaption>{escape(label)} that its congestion point saw, without the frame; "
+            "of the queues that marked most. Eight bins for each factor of two, with 95 % "
+            "intervals (Wilson); the configured curve where marks go by the queue's length "
+            "alone.</figcaption></figure>"
         )
     if figures.columns_with_values(run):
         label = "State of the algorithms over time"

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from html import escape
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from orchestrator.batch.parquet_dataset import HALF, PARAMETER_POINTS
 from orchestrator.terminal.format_output import quantity
 from traces import html_page
 from traces.figures.figure_style import INK, SERIES, inline, styled
+from traces.figures.lean_matplotlib import Figure
 from traces.figures.sweep_curves import sweep_curves
 from traces.figures.sweep_maps import maps
 from traces.sweep_results import SweepResults

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -17,6 +18,7 @@ from firmware.proof.checked_int import names_in
 from firmware.proof.kernel_source import python_function
 from firmware.proof.overflow_proof import Finding, Proof
 from firmware.verilog_modules import RTL
+from orchestrator import private_cache
 from orchestrator.algorithm import Algorithm
 
 ENGINE = Path(orchestrator.__file__).parent
@@ -25,8 +27,8 @@ KERNELS = (ENGINE.parent / "plugins", ENGINE.parent / "traffic")
 
 
 def folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "tailback" / "proofs"
+    """Cache folder of proofs, which other users cannot write to."""
+    return private_cache.folder("proofs")
 
 
 def digest_of(algorithm: Algorithm | None, name: str, solver: str, timeout_s: float) -> str:
@@ -65,21 +67,34 @@ def _modules(function: Any, seen: set[int]) -> set[Path]:
 
 
 def cached_proof(digest: str) -> Proof | None:
-    """Cached proof of a digest; None without one."""
+    """Cached proof of a digest; None without one that this user made."""
     try:
-        table = json.loads((folder() / f"{digest}.json").read_text())
-        return Proof(**{**table, "findings": [Finding(**one) for one in table["findings"]]})
-    except (OSError, ValueError, TypeError, KeyError):
+        data = _file(digest).read_bytes()
+    except OSError:
         return None
+    content = private_cache.opened(f"proof {digest}", data)
+    if content is None:
+        return None
+    table = json.loads(content)
+    return Proof(**{**table, "findings": [Finding(**one) for one in table["findings"]]})
 
 
 def store_proof(digest: str, proof: Proof) -> None:
-    """Store a proof; if that fails, it is made again the next time."""
+    """Store a proof, sealed (`private_cache`); if that fails, it is made again the next time."""
+    file = _file(digest)
+    content = json.dumps(asdict(proof)).encode()
+    new = file.with_suffix(f".{os.getpid()}")
     try:
-        folder().mkdir(parents=True, exist_ok=True)
-        (folder() / f"{digest}.json").write_text(json.dumps(asdict(proof)))
+        new.write_bytes(private_cache.sealed(f"proof {digest}", content))
+        new.replace(file)
     except OSError as error:
-        print(f"tailback: {folder()}: {error.strerror}; proofs are not kept", file=sys.stderr)
+        print(f"tailback: {file.parent}: {error.strerror}; proofs are not kept", file=sys.stderr)
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+
+
+def _file(digest: str) -> Path:
+    return folder() / f"{digest}.proof"
 
 
 def proofs_as_json(proofs: Iterable[Proof]) -> str:

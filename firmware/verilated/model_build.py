@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.toolchain import verilator_environment
+from orchestrator import private_cache
 from orchestrator.errors import Refused, RunFailed
 from orchestrator.progress import Progress, Report
 from orchestrator.run import folder_lock
@@ -102,15 +103,8 @@ def sources() -> list[Path]:
 
 
 def cache_folder() -> Path:
-    """Cache folder of builds. Raises Refused when it cannot be written to."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "tailback" / "gateware"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        remedy = "Set XDG_CACHE_HOME to a folder that can be written to."
-        raise Refused(TARGET, f"{folder}: {error.strerror}", remedy) from None
-    return folder
+    """Cache folder of builds, which other users cannot write to."""
+    return private_cache.folder("gateware")
 
 
 def _digest(files: list[Path], *words: object) -> str:
@@ -177,16 +171,38 @@ def _cached_library(name: str, key: str) -> Path:
 
 
 def _move_into_cache(folder: Path, library: Path) -> Path:
-    """Move a built library into the cache, atomically."""
+    """Move a built library into the cache, atomically, with its seal before it."""
+    octets = (folder / "out.so").read_bytes()
+    seal = private_cache.sealed(_sealed_name(library), octets)[: private_cache.SEAL_OCTETS]
+    (folder / "out.seal").write_bytes(seal)
+    os.replace(folder / "out.seal", _seal_file(library))
     os.replace(folder / "out.so", library)
     return library
+
+
+def _is_cached(library: Path) -> bool:
+    """True if the cache has a library that this user built (`private_cache`): it is linked and
+    called."""
+    try:
+        data = _seal_file(library).read_bytes() + library.read_bytes()
+    except OSError:
+        return False
+    return private_cache.opened(_sealed_name(library), data) is not None
+
+
+def _seal_file(library: Path) -> Path:
+    return library.with_suffix(".seal")
+
+
+def _sealed_name(library: Path) -> str:
+    return f"gateware {library.name}"
 
 
 def build_fabric() -> Path:
     """The library with the loop."""
     source = HERE / "fabric.cpp"
     library = _cached_library("fabric", _digest([source]))
-    if not library.exists():
+    if not _is_cached(library):
         with tempfile.TemporaryDirectory(dir=cache_folder()) as name:
             _run([*COMPILE, "-pthread", "-o", "out.so", str(source)], Path(name), "the loop")
             _move_into_cache(Path(name), library)
@@ -195,7 +211,7 @@ def build_fabric() -> Path:
 
 def is_built(model: Model, *, counts: bool = False) -> bool:
     """Return whether the cache has a model."""
-    return _model_library(model, counts).exists()
+    return _is_cached(_model_library(model, counts))
 
 
 def _own_sources(counts: bool) -> list[Path]:
@@ -216,7 +232,7 @@ def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bo
     RunFailed with the tool's output when the build fails.
     """
     library = _model_library(model, counts)
-    if library.exists():
+    if _is_cached(library):
         return library
     progress(Progress("building", done, f"{model.title}; once, some 20 s"))
     before = _endings
@@ -226,7 +242,7 @@ def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bo
             raise RunFailed(f"{TARGET}: {model.title} was not built: it was ended")
 
     with build_lock(library.with_suffix(".turn"), waits):
-        if not library.exists():
+        if not _is_cached(library):
             _build(model, library, counts)
     progress(Progress("building", 1.0, model.title))
     return library

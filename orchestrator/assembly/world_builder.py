@@ -16,10 +16,10 @@ from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.assembly.memory_offsets import WORD, Offsets
 from orchestrator.assembly.message_dependencies import Gates, concatenated_gates
 from orchestrator.engine import kernel_guards, records
+from orchestrator.engine.answer_sets import answers_of
 from orchestrator.engine.frames import telemetry_header, type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
-from orchestrator.engine.kernel_answers import answers_of
 from orchestrator.engine.kernel_events import EVENTS, RP_NAMED
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.lfsr import drawn_below, seed_for
@@ -377,11 +377,11 @@ def _port_sets(rows: list[tuple[int, ...]]) -> np.ndarray:
 
 
 def _stamps(flows: list[Row], pool: int) -> np.ndarray:
-    """Rows for the stamps of every frame, as many as any flow has room for; one where none has."""
+    """Rows for the stamps of every frame, then of every flow, as many as any flow has room for; one
+    row where none has."""
     most = max((flow.get("stamps", 0) for flow in flows), default=0)
-    return np.zeros(
-        (pool if most else 1, telemetry_header.FIRST + telemetry_header.WORDS * most), np.int64
-    )
+    words = telemetry_header.FIRST + telemetry_header.WORDS * most
+    return np.zeros((pool + len(flows) if most else 1, words), np.int64)
 
 
 def _concatenated(blocks: list[np.ndarray], dtype: np.dtype = records.VOQ) -> np.ndarray:

@@ -168,6 +168,8 @@ def _listed(text: str) -> tuple[tuple[Value, ...], Quantity | None]:
     words = [word.strip() for word in _commas(text)]
     if not all(words) or len(words) > MOST or len(set(words)) < len(words):
         raise ValueError(f"{ACCEPTED}, each once")
+    for word in words:
+        _check_digits(word)
     try:
         found = [_quantity(word) for word in words]
     except ValueError:
@@ -185,9 +187,20 @@ def _commas(text: str) -> list[str]:
     return re.findall(r"(?:[^,\[{\"]|\[[^\]]*\]|\{[^}]*\}|\"[^\"]*\")+|(?<=,)(?=,|$)|^(?=,)", text)
 
 
+MOST_DIGITS = 60
+"""Characters of a number; a longer one has no float, and no such value is accepted anywhere."""
+
+
+def _check_digits(text: str) -> None:
+    """Raises ValueError for a number that is too long; a word may have any length."""
+    if len(text) > MOST_DIGITS and re.match(r"[-+]?[0-9.]+[0-9]", text):
+        raise ValueError(f"a number of at most {MOST_DIGITS} characters is expected")
+
+
 def _quantity(text: str) -> tuple[Fraction, Quantity | None]:
     """Number in base units, and its quantity. Raises ValueError."""
     text = text.strip()
+    _check_digits(text)
     if _NUMBER.fullmatch(text):
         return Fraction(text), None
     for quantity in (SIZE, DURATION, RATE):

@@ -184,8 +184,9 @@ def journaled(sweep: Sweep) -> Iterator[tuple[SweepListener, Finish]]:
             raise
         journal.ended(DONE if kept else STOPPED, "", kept[-1] if kept else None)
     finally:
-        Path(file.name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # the disk may be full
+        with contextlib.suppress(OSError):  # the disk may be full or read-only by now
+            Path(file.name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
             file.close()
 
 

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import gc
-import os
-import signal
 import sys
-from types import FrameType
+
+
+def _leave_out_working_folder() -> None:
+    """Take the working folder off the import path where an empty entry of PYTHONPATH put it: a
+    file there would run in place of a module of the same name."""
+    import os  # loaded by the interpreter's start
+
+    entries = os.environ.get("PYTHONPATH")
+    if entries is None or "" not in entries.split(os.pathsep):
+        return
+    named = [entry for entry in entries.split(os.pathsep) if entry]
+    os.environ["PYTHONPATH"] = os.pathsep.join(named)
+    try:
+        here = os.getcwd()
+    except OSError:
+        return
+    if here not in map(os.path.abspath, named):
+        sys.path[:] = [entry for entry in sys.path if entry not in ("", here)]
+
+
+_leave_out_working_folder()
+
+import atexit  # noqa: E402
+import contextlib  # noqa: E402
+import gc  # noqa: E402
+import os  # noqa: E402
+import signal  # noqa: E402
+from types import FrameType  # noqa: E402
 
 NEW_OBJECTS = 500_000
 """So many are made before Python looks for rings of them to drop: importing makes some 300 000, and
@@ -23,12 +45,39 @@ has a say in how sums are rounded, stays."""
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    _open_standard_files()
+    _check_surroundings()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave_at_once)
     gc.set_threshold(NEW_OBJECTS)
     os.environ.setdefault(*SPIN)
     atexit.register(_leave)
     _run()
+
+
+def _open_standard_files() -> None:
+    """Open /dev/null for each of stdin, stdout and stderr that the parent closed: a file of a run
+    would get its number, and what a library prints would be written into that file."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _check_surroundings() -> None:
+    """Refuse a working folder that was removed; leave out a width of terminal that is none."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        print(f"tailback: the working folder: {error.strerror}; change to another", file=sys.stderr)
+        sys.exit(2)
+    for name in ("COLUMNS", "LINES"):
+        value = os.environ.get(name)
+        if value is not None and not (value.isascii() and value.isdigit() and int(value[:6]) > 0):
+            del os.environ[name]
 
 
 def _leave_at_once(number: int, frame: FrameType | None) -> None:
@@ -56,7 +105,8 @@ def _run() -> None:
     except Refused as refusal:
         print(f"tailback: {refusal}", file=sys.stderr)
         sys.exit(refusal.exit_code)
-    except OSError as error:  # no module of tailback can be read: too few files, no rights
+    except (OSError, ImportError, MemoryError) as error:
+        # No module of tailback can be read: too few files, no rights, no memory.
         print(f"tailback: cannot be started: {error}", file=sys.stderr)
         sys.exit(2)
     try:

@@ -48,6 +48,17 @@ Changes = Annotated[
 ]
 
 
+Programs = Annotated[
+    bool | None,
+    typer.Option(
+        "--programs/--no-programs",
+        show_default=False,
+        help="Whether plans may start commands of this machine as you ([programs]); otherwise such "
+        "a plan is refused. Default: plans that other users cannot change may.",
+    ),
+]
+
+
 def at_sustained_paces(plan_of: Callable[[Point], Plan]) -> RunPoint:
     """The same, each plan at a pace that this machine holds, where its target has one.
 

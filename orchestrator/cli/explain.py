@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from orchestrator import program_permission
 from orchestrator.batch.sample_design import Design
 from orchestrator.cli import batch_options as shared
 from orchestrator.cli import plans as shipped
@@ -71,6 +72,7 @@ def explain(
         ),
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    programs: shared.Programs = None,
 ) -> None:
     """Search free parameters for the ranges in which a paper's statements hold.
 
@@ -88,6 +90,7 @@ def explain(
     Exit codes: 0 all statements hold together somewhere, 1 nowhere, 2 bad input. Ctrl-C keeps what
     is done: the same command goes on there.
     """
+    program_permission.choose(programs)
     from orchestrator.batch.experiment import SIMULATED
     from orchestrator.batch.parameter_axis import read_axes
     from orchestrator.batch.sample_design import parameter_points

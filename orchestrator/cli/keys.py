@@ -71,9 +71,9 @@ def revoke(
     ],
     folder: Keys = None,
 ) -> None:
-    """Revoke a key, on new and on open connections."""
-    store.revoke(folder or store.default_folder(), name)
-    print(f"revoked: {name}")
+    """Revoke a key, under all its names, on new and on open connections."""
+    names = store.revoke(folder or store.default_folder(), name)
+    print(f"revoked: {', '.join(names)}")
 
 
 @app.command("list")

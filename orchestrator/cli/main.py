@@ -30,6 +30,8 @@ COMMANDS = {
     "console": "console",
     "plans": "plans",
     "plugins": "plugins",
+    "import": "import_files",
+    "metrics": "metrics",
     "headroom": "headroom",
     "network": "network",
     "hunt": "hunt",
@@ -91,7 +93,13 @@ class Commands(TyperGroup):
             return outcome
         except usage_errors.UsageError as error:
             raise _misused(error) from error
-        except (TailbackError, exit_codes.Terminated, KeyboardInterrupt, OSError) as error:
+        except (
+            TailbackError,
+            exit_codes.Terminated,
+            KeyboardInterrupt,
+            OSError,
+            MemoryError,
+        ) as error:
             raise typer.Exit(exit_codes.explain(error)) from error
 
 
@@ -217,7 +225,11 @@ def _is_free(
 
 def command_line(arguments: list[str]) -> int:
     """Run one command line; every way to end comes out as an exit code."""
-    exit_codes.raise_on_signals()
+    with exit_codes.raise_on_signals():
+        return _command_line(arguments)
+
+
+def _command_line(arguments: list[str]) -> int:
     if sys.stdout is None:  # closed by the parent process: no output is wanted
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from orchestrator import program_permission
 from orchestrator.batch.experiment import SIMULATED
 from orchestrator.batch.paper_figures import PAPERS, plans_of, select_papers
 from orchestrator.cli import batch_options as shared
@@ -94,12 +95,16 @@ def papers(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the page there. Default: stdout.")
     ] = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="A row per plan, and what is not met.")
+    ] = False,
     runs: Annotated[
         Path, typer.Option(metavar="DIR", help="What was measured is kept in DIR/.points/.")
     ] = Path("runs"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead of the page.")
     ] = False,
+    programs: shared.Programs = None,
 ) -> None:
     """Run the plans of the five papers; print each figure's and table's expectations and results.
 
@@ -118,6 +123,7 @@ def papers(
     Exit codes: 0 every row is met or says why not, and every mutant is caught, 1 not so, or not
     everything was run, 2 bad input, 3 a run failed. Ctrl-C keeps what is done.
     """
+    program_permission.choose(programs)
     from orchestrator.batch.plan_trial import PlanTrial, plan_expectations
     from orchestrator.cli.papers_merge_columns import MergedColumns, made_by
     from orchestrator.cli.papers_page import as_markdown
@@ -154,7 +160,7 @@ def papers(
         one.point.digest: one for one in _run_showings(to_run, runs, jobs, fresh, pace, within)
     }
     result = {
-        "command": _command(wanted or [], targets, seeds, mutants, pace, others or []),
+        "command": _command(wanted or [], targets, seeds, mutants, pace, others or [], summary),
         "made": made_by(),
         "joined": joined.file_table(),
         "papers": [
@@ -178,7 +184,7 @@ def papers(
             for paper in chosen
         ],
     }
-    page = as_markdown(result)
+    page = as_markdown(result, summary)
     if out is not None:
         _write(out, page)
     if as_json:
@@ -261,11 +267,13 @@ def _command(
     mutants: int | None,
     pace: float | None,
     others: Sequence[Path],
+    summary: bool,
 ) -> dict[str, str]:
     """Command line that reproduces the page."""
     tail = [] if mutants is None else ["--mutants", str(mutants)]
     tail += [] if pace is None else ["--pace", f"{pace:g}"]
     tail += [word for path in others for word in ("--with", path.name)]
+    tail += ["--summary"] if summary else []
     words = ["tailback", "papers", *wanted, "--target", targets, "--seeds", seeds, *tail]
     return {"page": shlex.join(words)}
 

@@ -10,21 +10,81 @@ from orchestrator.terminal import format_output
 
 FROM = {"text": "the text", "measured": "a model", "ours": "ours"}
 _SIGNS = re.compile(r"([\\`*<>\[\]|])")
+SUMS = ("paper", "target", "plans", "run", "rows", "met", "not met", "not run", "mutants caught")
 Json = dict[str, Any]
 
 
-def as_markdown(result: Json) -> str:
-    """The whole page; the same result makes the same page."""
-    return "\n".join(_lines(result)) + "\n"
+def as_markdown(result: Json, summary: bool = False) -> str:
+    """The page; the same result makes the same page.
+
+    `summary`: a row per plan, and of the expectations those alone that are not met.
+    """
+    return "\n".join(_summary_lines(result) if summary else _lines(result)) + "\n"
+
+
+def _summary_lines(result: Json) -> Iterator[str]:
+    yield from ("# The five papers, figure by figure", "", *_summary_head(result), "")
+    yield from _joined(result.get("joined", []))
+    yield from _table(SUMS, [row for paper in result["papers"] for row in _sums(paper)])
+    for paper in result["papers"]:
+        yield from ("", f"## {paper['paper']}", "")
+        if not paper["plans"]:
+            yield "It has no figures: the plans of the other papers are built on it."
+            continue
+        targets = [on["target"] for on in _first(paper)["on"]]
+        columns = ("figure or table", "plan", *targets, "mutants caught")
+        yield from _table(columns, [_plan_row(plan) for plan in paper["plans"]])
+        if missed := [row for plan in paper["plans"] for row in _missed_rows(plan)]:
+            yield from ("", "Not met:", "")
+            columns = ("plan", "expected", "bound", "target", "came", "why")
+            yield from _table(columns, missed)
+        if paper["without"]:
+            yield from ("", "Without a plan:", "", *_without(paper["without"]))
+
+
+def _summary_head(result: Json) -> list[str]:
+    return [
+        f"This page is the output of `{result['command']['page']}`;",
+        "nothing in it is written by hand. A row is a plan: how many of its expectations are met,",
+        "over the seeds, on each target, and how many of its [mutants](mutants.md) are caught.",
+        "Below each table stands what is not met: mean ± standard deviation, and why.",
+        "Without `--summary` the command prints every expectation with its source and its value.",
+        "Papers are cited as in [references](references.md).",
+    ]
+
+
+def _plan_row(plan: Json) -> list[str]:
+    cells = []
+    for on in plan["on"]:
+        ran = "refused" if on["refused"] else "not run" if not on["rows"] else ""
+        met = f"{sum(row['met'] for row in on['rows'])} of {len(on['rows'])}"
+        cells.append(ran or met)
+    tried = [on["mutants"] for on in plan["on"] if on["mutants"]]
+    mutants = [_mutants(one).removeprefix("mutants: ").removesuffix(" caught") for one in tried]
+    shows = plan["shows"]
+    return [
+        f"{shows[:1].upper()}{shows[1:]}",
+        f"`{plan['plan']}`",
+        *cells,
+        mutants[0] if mutants else "-",
+    ]
+
+
+def _missed_rows(plan: Json) -> Iterator[list[str]]:
+    for on in plan["on"]:
+        for asked, row in zip(plan["asked"], on["rows"], strict=False):
+            if not row["met"]:
+                why = row["why"] or plain(asked["differs"]) or "the plan says no reason"
+                yield [
+                    *(f"`{plan['plan']}`", _called(asked), _bound(asked), on["target"]),
+                    *(", ".join(_came(row, on, asked["unit"])), why),
+                ]
 
 
 def _lines(result: Json) -> Iterator[str]:
     yield from ("# The five papers, row by row", "", *_head(result["command"]["page"]), "")
     yield from _joined(result.get("joined", []))
-    yield from _table(
-        ("paper", "target", "plans", "run", "rows", "met", "not met", "not run", "mutants caught"),
-        [row for paper in result["papers"] for row in _sums(paper)],
-    )
+    yield from _table(SUMS, [row for paper in result["papers"] for row in _sums(paper)])
     for paper in result["papers"]:
         yield from ("", f"## {paper['paper']}")
         if not paper["plans"]:
@@ -118,9 +178,6 @@ def _able(plan: Json) -> list[Json]:
 def _row(plan: Json, at: int) -> list[str]:
     """Table row of an expectation on every target."""
     asked = plan["asked"][at]
-    bound = format_output.band(asked["min"], asked["max"], asked["unit"])
-    if asked["of_seeds"]:
-        bound += " (median)" if asked["of_seeds"] == "median" else f" (in {asked['of_seeds']})"
     cells, notes = list[str](), [plain(asked["note"])] if asked["note"] else []
     missed = False
     for on in _able(plan):
@@ -132,8 +189,18 @@ def _row(plan: Json, at: int) -> list[str]:
     if missed:
         why = plain(asked["differs"]) or "the plan says no reason"
         notes.append(f"**Why it differs:** {why}")
-    called = f"`{asked['metric']}` of `{asked['of']}` in `{asked['phase']}`"
-    return [called, bound, FROM[asked["source"]], *cells, ". ".join(notes)]
+    return [_called(asked), _bound(asked), FROM[asked["source"]], *cells, ". ".join(notes)]
+
+
+def _called(asked: Json) -> str:
+    return f"`{asked['metric']}` of `{asked['of']}` in `{asked['phase']}`"
+
+
+def _bound(asked: Json) -> str:
+    bound = format_output.band(asked["min"], asked["max"], asked["unit"])
+    if asked["of_seeds"]:
+        bound += " (median)" if asked["of_seeds"] == "median" else f" (in {asked['of_seeds']})"
+    return bound
 
 
 def _came(row: Json | None, on: Json, unit: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from orchestrator import program_permission
 from orchestrator.batch.sample_design import Layout
 from orchestrator.cli import batch_options as shared
 from orchestrator.cli import plans as shipped
@@ -155,6 +156,7 @@ def sweep(
     ] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     options: Mapping[str, Any] = shared.NOTHING,
+    programs: shared.Programs = None,
 ) -> None:
     """Run a plan at many parameter points, each with several seeds.
 
@@ -178,6 +180,7 @@ def sweep(
     continues from the stored points; a wider sweep runs only new points. `tailback console` shows
     a running sweep.
     """
+    program_permission.choose(programs)
     from orchestrator.batch.batch_executor import open_result_store
     from orchestrator.batch.sweep_design import Sweep, SweepOptions
     from orchestrator.batch.sweep_journal import journaled

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from orchestrator import python_command
+from orchestrator import ownership, program_permission, python_command
 from orchestrator.console.run_sources import LiveSource
 from orchestrator.errors import BadInput
 from orchestrator.live import session_registry
@@ -38,6 +38,8 @@ class Draft:
     target: str
     pace: float | None = 1.0
     settings: list[str] = field(default_factory=list)
+    programs: bool = True
+    """False if other users could change the plan's file: its commands are not started then."""
 
     @classmethod
     def of(cls, name: str) -> Draft:
@@ -47,7 +49,9 @@ class Draft:
         path = Path(shipped[name]) if name in shipped else Path(name)
         if not path.is_file():
             raise BadInput(name, f"neither a file nor a shipped plan; {near(name, shipped)}")
-        return cls.from_plan(Plan.load(path, registry))
+        draft = cls.from_plan(Plan.load(path, registry))
+        draft.programs = name in shipped or ownership.exposure(path) is None
+        return draft
 
     @classmethod
     def from_plan(cls, plan: Plan) -> Draft:
@@ -105,6 +109,8 @@ class LocalRun:
             "orchestrator.cli", "run", str(plan), "--out", str(out), "--json"
         )
         command += ["--target", draft.target]
+        if not draft.programs and program_permission.chosen() is None:
+            command.append("--no-programs")
         if draft.pace is not None and draft.target == "simulated":
             command += ["--pace", f"{draft.pace:g}"]
         with self._log.open("wb") as log, self._result.open("wb") as result:

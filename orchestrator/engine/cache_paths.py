@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import hashlib
 import os
-import shutil
-import sys
-import tempfile
 from pathlib import Path
+
+from orchestrator import private_cache
 
 ENGINE = Path(__file__).parent
 """The room of all that is compiled, and of nothing else."""
@@ -21,11 +19,13 @@ ENTRY = ".entry"
 def folder() -> Path:
     """The cache folder of this process and of those that it starts.
 
-    The default is a folder for these sources.
+    The default is a folder for these sources. A folder that other users could write to is replaced
+    with a private one (`private_cache`).
     """
-    if VARIABLE not in os.environ:
-        os.environ[VARIABLE] = str(_folder_of_sources())
-    return Path(os.environ[VARIABLE])
+    named = os.environ.get(VARIABLE)
+    found = private_cache.usable(Path(named).absolute()) if named else _folder_of_sources()
+    os.environ[VARIABLE] = str(found)
+    return found
 
 
 def is_engine_cached() -> bool:
@@ -47,16 +47,6 @@ def _folder_of_sources() -> Path:
 
     numba decides by the file of the compiled function alone whether its cached code is fresh;
     a change in a function that it calls would go unnoticed. Other packages have folders of their
-    own in it (see `compiling._kept_apart`).
+    own in it (see `numba_compile._use_package_cache`).
     """
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "tailback" / "numba" / sources_digest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError as error:
-        print(f"tailback: {folder}: {error.strerror}; compiled code is not kept", file=sys.stderr)
-    once = Path(tempfile.mkdtemp(prefix="tailback-numba-"))
-    atexit.register(shutil.rmtree, once, ignore_errors=True)
-    return once
+    return private_cache.folder(f"numba/{sources_digest()}")

@@ -12,6 +12,7 @@ import ctypes
 import functools
 import os
 import sys
+import weakref
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -32,6 +33,8 @@ from orchestrator.engine.records import FRAME
 
 COMPILING = "orchestrator.engine.numba_compile"
 """The module that imports numba."""
+_of_plugins: weakref.WeakSet[Function] = weakref.WeakSet()
+"""Compiled functions of other packages than the engine."""
 
 
 class Function:
@@ -43,6 +46,14 @@ class Function:
         self.inline = inline
         self.entries: dict[Kinds, Entry | str] = {}
         self._calls: dict[Kinds, Callable[..., Any]] = {}
+        if not function.__module__.startswith("orchestrator.engine."):
+            _of_plugins.add(self)
+
+    def forget(self) -> None:
+        """Forget the machine code of this process: it is loaded or compiled at the next call."""
+        self.entries.clear()
+        self._calls.clear()
+        self.__dict__.pop("dispatcher", None)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call it, compiled for the types of these arguments."""
@@ -148,6 +159,18 @@ def kernel_address(
     if key not in _addresses:
         _addresses[key] = _compile_kernel(function, state, params, entity, answers)
     return _addresses[key]
+
+
+def forget_kernels(edited: bool) -> None:
+    """Forget the machine code of all kernels and of the functions of plugins that they call.
+
+    Call it after the code of a function was exchanged in this process (`edited`), or put back: the
+    next run compiles the kernels that call that function, and loads the others from the cache.
+    """
+    object_cache.set_edited(edited)
+    _addresses.clear()
+    for function in _of_plugins:
+        function.forget()
 
 
 def _compile_kernel(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import pickle
 import re
 import sys
 import warnings
@@ -12,7 +13,9 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from orchestrator import private_cache
 
 # Loader of numba's cached code that skips the refresh which only a compilation needs.
 #
@@ -22,8 +25,55 @@ from numba.core.caching import FunctionCache
 # nothing is kept, so here it is left out.
 
 
+class SealedCacheFile(IndexDataCacheFile):
+    """Index and data files of numba's cache, sealed (`private_cache`): numba unpickles both, which
+    runs whatever code they name. A file with another seal, or none, counts as missing."""
+
+    def _load_index(self) -> dict[Any, str]:
+        content = self._opened(self._index_name)
+        if content is None:
+            return {}
+        version, stamp, overloads = pickle.loads(content)
+        fresh = version == self._version and stamp == self._source_stamp
+        return overloads if fresh else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        content = (self._version, self._source_stamp, overloads)
+        self._save_data(self._index_name, content)
+
+    def _load_data(self, name: str) -> Any:
+        content = self._opened(name)
+        if content is None:
+            raise FileNotFoundError(self._data_path(name))  # numba compiles the function again
+        return pickle.loads(content)
+
+    def _save_data(self, name: str, data: Any) -> None:
+        sealed = private_cache.sealed(self._sealed_name(name), self._dump(data))
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(sealed)
+
+    def _opened(self, name: str) -> bytes | None:
+        try:
+            data = Path(self._data_path(name)).read_bytes()
+        except FileNotFoundError:
+            return None
+        return private_cache.opened(self._sealed_name(name), data)
+
+    def _sealed_name(self, name: str) -> str:
+        """The name of a file with its folder, which numba names by the source of the function."""
+        return f"numba {Path(self._cache_path).name}/{name}"
+
+
 class CachedCode(FunctionCache):
-    """The cache of one function: numba's, but for what it refreshes."""
+    """The cache of one function: numba's, but for what it refreshes and that it is sealed."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = SealedCacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kept result for a signature, or None."""
@@ -32,7 +82,13 @@ class CachedCode(FunctionCache):
 
 
 def with_code_cache(dispatcher: Any) -> Any:
-    """The dispatcher of a function, which looks for its machine code in the cache first."""
+    """The dispatcher of a function, which looks for its machine code in the cache first.
+
+    Nothing is cached while code of this process is edited: numba tells cached code by the file of
+    the function, not by what it calls.
+    """
+    if object_cache.is_edited():
+        return dispatcher
     dispatcher._cache = CachedCode(dispatcher.py_func)
     return dispatcher
 

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator import private_cache
 from orchestrator.engine import cache_paths, kernel_guards
 from orchestrator.engine.lazy_imports import LazyIntrinsic
 from orchestrator.errors import OUT_OF_ROOM
@@ -50,6 +51,7 @@ by address cannot get an exception."""
 _WORD = 1 << 63
 _LOCK = threading.Lock()
 _alive = list[Any]()
+_edited = [False]
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,17 @@ class Entry:
     address: int
     result: str
     loaded: bool
+
+
+def set_edited(edited: bool) -> None:
+    """State whether code of functions was exchanged in this process, so that it is not what their
+    files say."""
+    _edited[0] = edited
+
+
+def is_edited() -> bool:
+    """True if machine code may only be cached by the code that it was made of, not by files."""
+    return _edited[0]
 
 
 def kinds_of(arguments: Sequence[Any]) -> Kinds | None:
@@ -110,14 +123,15 @@ def file_of(function: Callable[..., Any], kinds: Kinds) -> Path | None:
 
 
 def load(file: Path) -> Entry | str | None:
-    """Content of a cache file: an entry; UNFIT; None: nothing that can be used."""
+    """Content of a cache file: an entry; UNFIT; None: nothing that this user made can be used."""
     try:
-        head, _, code = file.read_bytes().partition(b"\n")
-        said = json.loads(head)
-        if said["code"] != hashlib.sha256(code).hexdigest():
-            return None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # not there, or not all of it
+        content = private_cache.opened(f"entry {file.name}", file.read_bytes())
+    except OSError:
+        return None
+    if content is None:  # not all of it, or not of this user
+        return None
+    head, _, code = content.partition(b"\n")
+    said = json.loads(head)
     if said["symbol"] is None:
         return UNFIT
     if not are_cached(said["needs"], REPORTING):
@@ -140,12 +154,12 @@ def store_entry(
 
     Where nothing may be written it is compiled every time. Raises OSError when the disk is full.
     """
-    digest = hashlib.sha256(code).hexdigest()
-    head = {"symbol": symbol, "result": result, "needs": list(needs), "code": digest}
+    head = {"symbol": symbol, "result": result, "needs": list(needs)}
+    content = private_cache.sealed(f"entry {file.name}", json.dumps(head).encode() + b"\n" + code)
     new = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new.write_bytes(json.dumps(head).encode() + b"\n" + code)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new.write_bytes(content)
         new.replace(file)
     except OSError as error:
         with contextlib.suppress(OSError):

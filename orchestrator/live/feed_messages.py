@@ -262,7 +262,7 @@ class Pace(Request):
     """New pace: seconds of the run per second of the clock; None: as fast as possible."""
 
     kind: Literal["pace"] = "pace"
-    factor: float | None = Field(None, gt=0, le=1e6)
+    factor: float | None = Field(None, ge=1e-6, le=1e6)
 
 
 class Stop(Request):

@@ -12,6 +12,7 @@ import contextlib
 import os
 import queue
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +37,10 @@ WAITING = 16
 """Messages that may lie in a watcher's queue."""
 GOODBYE_MS = 500
 MOST_WATCHERS = 32
+MOST_FRAMES = 3
+"""Frames of a request that are read: one too many is refused, further ones are dropped."""
+LONGEST_REQUEST = 65_536
+"""Octets of a frame of a watcher's request."""
 
 
 @dataclass
@@ -76,16 +81,16 @@ class FeedServer(threading.Thread):
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self._socket.setsockopt(zmq.SNDHWM, WAITING)
         self._socket.setsockopt(zmq.LINGER, GOODBYE_MS)
-        self._socket.setsockopt(zmq.MAXMSGSIZE, 65_536)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_REQUEST)
         if secure is not None:
             secure(self._context, self._socket)
         try:
             self._socket.bind(address)
-        except zmq.ZMQError:
+            self.address = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+            self._bell = Waker(self._socket)
+        except (zmq.ZMQError, OSError):
             self._context.destroy(linger=0)
             raise
-        self.address = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
-        self._bell = Waker(self._socket)
         session.ring = self._bell.ring
 
     def close(self) -> None:
@@ -95,6 +100,12 @@ class FeedServer(threading.Thread):
         self.join()
         self.session.ring = lambda: None
         self._bell.close()
+
+    def discard(self) -> None:
+        """Free the socket of a server that was not started."""
+        self.session.ring = lambda: None
+        self._bell.close()
+        self._context.destroy(linger=0)
 
     def run(self) -> None:
         """Serve until closed."""
@@ -117,7 +128,8 @@ class FeedServer(threading.Thread):
     def _receive(self) -> None:
         while self._socket.poll(0):
             parts = self._socket.recv_multipart(copy=False)
-            identity, *frames = (part.bytes for part in parts)
+            self.received(parts)
+            identity, *frames = (part.bytes for part in parts[:MOST_FRAMES])
             try:
                 request = feed_codec.decode_request(frames)
             except feed_codec.MalformedMessage as error:
@@ -136,6 +148,9 @@ class FeedServer(threading.Thread):
                 self._send(identity, refused)
             elif request.run in ("", self.session.run):
                 self._handle_request(identity, request)
+
+    def received(self, parts: list[zmq.Frame]) -> None:
+        """Called with the frames of each message of a watcher."""
 
     def refusal(self, frame: zmq.Frame, request: feed_messages.Request) -> str | None:
         """Reason to refuse a peer's request; None: allowed. On one machine the socket's folder
@@ -271,25 +286,41 @@ def serve_session(session: Session) -> Iterator[str | None]:
     if path is None or address is None:
         yield None
         return
-    session.abort = _interrupt
-    feed = FeedServer(session, address)
-    feed.start()
-    note = session_registry.SessionNote(
-        run=session.run,
-        plan=session.resolved.plan.name,
-        target=session.target,
-        process=os.getpid(),
-        address=feed.address,
-        started=session_registry.now(),
-    )
-    try:
-        with session_registry.registered(path, note):
+    with contextlib.ExitStack() as stack:
+        feed = None
+        try:
+            feed = FeedServer(session, address)
+            note = session_registry.SessionNote(
+                run=session.run,
+                plan=session.resolved.plan.name,
+                target=session.target,
+                process=os.getpid(),
+                address=feed.address,
+                started=session_registry.now(),
+            )
+            stack.enter_context(session_registry.registered(path, note))
+            feed.start()
+        except (OSError, RuntimeError, zmq.ZMQError) as error:  # full, read-only, no thread
+            reason = getattr(error, "strerror", None) or str(error)
+            warn(f"this run cannot be watched: {path}: {reason}")
+            if feed is not None:
+                feed.discard()
+            yield None
+            return
+        session.abort = _interrupt
+        try:
             yield feed.address
-    except BaseException as error:
-        session.failed(error)
-        raise
-    finally:
-        feed.close()
+        except BaseException as error:
+            session.failed(error)
+            raise
+        finally:
+            feed.close()
+
+
+def warn(sentence: str) -> None:
+    """Say on stderr what a run goes on without."""
+    with contextlib.suppress(OSError, AttributeError):  # stderr may be closed
+        print(f"tailback: {sentence}", file=sys.stderr)
 
 
 def _interrupt() -> None:

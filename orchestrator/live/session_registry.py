@@ -111,7 +111,8 @@ def registered(path: Path, note: SessionNote) -> Iterator[None]:
         yield
     finally:
         for left in (hidden, target, _socket(note)):
-            left.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a folder that became read-only keeps its notes
+                left.unlink(missing_ok=True)
 
 
 def _socket(note: SessionNote) -> Path:
@@ -181,5 +182,6 @@ def running_sweeps() -> list[tuple[Path, dict[str, Any]]]:
         if process_exists(number):
             found.append((started, path, head))
         else:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
     return [(path, head) for _, path, head in sorted(found, key=lambda one: -one[0])]

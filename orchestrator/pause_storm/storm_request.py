@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -114,9 +115,8 @@ def hold_of(asked: StormRequest, interface: str, rate_bps: int) -> int:
 
 def _length(text: str) -> int:
     """A duration (ps), which may be in minutes, too: 10m, 10min."""
-    number = text.removesuffix("in").removesuffix("m").strip()
-    if number != text and number.isdigit() and len(number) < 6:
-        return int(number) * 60 * 10**12
+    if minutes := re.fullmatch(r"\s*([0-9]{1,5})\s*m(in)?\s*", text):
+        return int(minutes[1]) * 60 * 10**12
     return parse_duration(text)
 
 

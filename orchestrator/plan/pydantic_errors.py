@@ -42,9 +42,15 @@ _BOUNDS = {
 def translate(error: ValidationError, model: Any, raw: object, where: str = "") -> list[Problem]:
     """The problems in `error`, raised when `raw`, which lies at `where`, was read as a `model`.
 
-    `model` is a model class or an annotated type.
+    `model` is a model class or an annotated type. Of more than `MOST` errors the first are put into
+    words.
     """
-    return [_problem(item, model, raw, where) for item in error.errors(include_url=False)]
+    items = error.errors(include_url=False)[:MOST]
+    return [_problem(item, model, raw, where) for item in items]
+
+
+MOST = 1000
+"""Errors of an input that are looked at one by one."""
 
 
 def paths(error: ValidationError, model: Any) -> list[list[int | str]]:

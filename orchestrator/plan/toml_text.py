@@ -71,7 +71,7 @@ def is_text(path_or_text: str | Path) -> TypeGuard[str]:
 def read_file(path: Path, source: str) -> str:
     """The text of a file. Raises BadInput."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return _bounded_text(source, path)
     except UnicodeDecodeError as error:
         raise BadInput(source, f"the file is no UTF-8 text (octet {error.start})") from None
     except (OSError, ValueError) as error:
@@ -79,10 +79,43 @@ def read_file(path: Path, source: str) -> str:
         raise BadInput(source, f"the plan cannot be read: {reason}") from None
 
 
+MOST_OCTETS = 4 * LONGEST
+"""Octets of a file: four for a character of UTF-8."""
+
+
+def _bounded_text(source: str, path: Path) -> str:
+    """The text of a file, or of a pipe until it ends. Raises BadInput for one that is too long, as
+    /dev/zero is; OSError, UnicodeDecodeError."""
+    with path.open("rb") as file:
+        octets = file.read(MOST_OCTETS + 1)
+    if len(octets) > MOST_OCTETS:
+        raise BadInput(source, f"the file has more than {MOST_OCTETS} octets")
+    return octets.decode("utf-8-sig")
+
+
+_LONG_NUMBER = re.compile(r"[0-9A-Fa-f_]{17,}")
+_FAR = 2**63
+
+
+def _check_numbers(source: str, value: object, where: str = "") -> None:
+    """Raises BadInput for an integer of more than 64 bits: TOML 1.0 has none, and Python turns none
+    of more than 4300 digits into text."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            _check_numbers(source, one, f"{where}.{key[:60]}" if where else key[:60])
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            _check_numbers(source, one, f"{where}[{number}]")
+    elif isinstance(value, int) and not -_FAR <= value < _FAR:
+        raise BadInput(source, f"{where}: a whole number of at most 64 bits is expected")
+
+
 def table_in(path: Path) -> dict[str, Any]:
     """The data of a TOML file that is no plan. Raises BadInput."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        table = tomllib.loads(_bounded_text(str(path), path))
+        _check_numbers(str(path), table)
+        return table
     except OSError as error:
         raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -95,7 +128,10 @@ def parse(source: str, text: str) -> dict[str, Any]:
         raise BadInput(source, f"the text has more than {LONGEST} characters")
     check_keys(source, text)
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
+        if _LONG_NUMBER.search(text):
+            _check_numbers(source, data)
+        return data
     except ValueError as error:
         # TOMLDecodeError ends in "(at line 3, column 5)"; int() complains of too many digits.
         raise BadInput(source, f"not TOML: {error}") from None

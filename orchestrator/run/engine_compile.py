@@ -40,6 +40,6 @@ def compile_lock() -> Iterator[None]:
     """Serialise compiling blocks of processes that share a cache: the first one compiles, the
     others wait and then load the result."""
     folder = cache_paths.folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with folder_lock.held_lock(folder):
         yield

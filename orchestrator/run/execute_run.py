@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orchestrator import program_permission
 from orchestrator.capability import OF_SESSIONS, Capability
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan, ResolvedPlan
@@ -57,6 +58,7 @@ def run(
     frozen: Frozen | None = None,
     profile_entry: Mapping[str, Any] = NOTHING,
     options: Mapping[str, Any] = NOTHING,
+    observe: Callable[[Session], None] | None = None,
     **more_options: Any,
 ) -> RunResult:
     """Run a plan and judge the run.
@@ -68,7 +70,8 @@ def run(
     whether a plan may start commands of this machine, with the caller's user id. `frozen`:
     expectations that were frozen before the run. `profile_entry`: further entries of the manifest,
     of a device profile. `options`, or keywords of their names: options of the target, on top of
-    those in the plan (`pace=0.5`); None leaves one out.
+    those in the plan (`pace=0.5`); None leaves one out. `observe` is called with the run's session
+    before it begins; what it keeps of the session may be read from any thread.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
@@ -85,11 +88,11 @@ def run(
         if Capability.CARDS in place.capabilities and not testbed.cards:
             raise BadInput("testbed", f"{testbed.name} names no cards; add [cards.NAME]")
         place = place.at(testbed)
-    if not programs:
+    if not programs or program_permission.chosen() is False:
         _refuse_programs(resolved)
     refuse_unsupported(place, resolved)
     bounds = {name: getattr(resolved.options, name, None) for name in OF_SESSION}
-    if not live and not any(bounds.values()):
+    if not live and observe is None and not any(bounds.values()):
         return _execute(
             registry, place, resolved, out, progress or silent, report, None, frozen, profile_entry
         )
@@ -97,6 +100,8 @@ def run(
     from orchestrator.live.live_session import Session
 
     session = Session(resolved, place.name, **bounds)
+    if observe is not None:
+        observe(session)
     with serve_session(session) if live else contextlib.nullcontext():
         done = _execute(
             registry,
@@ -202,7 +207,7 @@ def _refuse_programs(resolved: ResolvedPlan) -> None:
             f"plan {resolved.plan.name}",
             f"it wants to run {' '.join(program.command)[:200]!r} (programs.{name}), and programs "
             "are off",
-            "Leave --no-programs out if you trust the plan.",
+            "Leave --no-programs out, or give --programs, if you trust the plan.",
         )
 
 

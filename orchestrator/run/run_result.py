@@ -6,6 +6,7 @@ by its own plan (one seed of many), or by the plan that a mutant was derived fro
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from orchestrator.errors import BadInput
@@ -20,7 +21,8 @@ from orchestrator.run import buffer_conservation, pause_deadlocks, starved, worl
 from orchestrator.run.counted import counted_notes
 from orchestrator.run.error_bars import errorbars
 from orchestrator.run.incomplete_schemes import find_incomplete_schemes
-from orchestrator.run.plugin_metrics import measure_metrics
+from orchestrator.run.marking_result import marking_result
+from orchestrator.run.plugin_metrics import ENTIRE_RUN, measure_metrics
 from orchestrator.run.program_fidelity import program_notes
 from orchestrator.run.verdict import INCOMPLETE, INVALID, check, verdict, without_machine
 
@@ -101,11 +103,13 @@ def judge_recording(
         "target": recording.target,
         "seed": plan.seed,
         "verdict": said,
+        **{key: found[key] for key in ("stopped_s",) if key in found},
         "metrics": found["metrics"],
         **bars,
         "units": found["units"],
         "expectations": rows,
         **({"external": found["external"]} if "external" in found else {}),
+        **({"marking": marking} if (marking := marking_result(resolved, recording)) else {}),
         "fidelity": found["fidelity"],
         "deadlocks": found["deadlocks"],
         **({"incomplete": found["incomplete"]} if "incomplete" in found else {}),
@@ -132,8 +136,32 @@ def judge_recording(
 
 def judge(plan: Plan, found: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """A row for each expectation of a plan, and the verdict, on what `measure` found."""
-    rows = check(plan, found["metrics"], found.get("uncertainties"), bare=False)
-    return rows, verdict(rows, found["fidelity"], found.get("incomplete", ()))
+    stopped = "stopped_s" in found
+    metrics = found["metrics"]
+    if stopped:  # what is expected of the whole run is not expected of its beginning
+        metrics = {phase: of for phase, of in metrics.items() if phase != ENTIRE_RUN}
+    rows = check(plan, metrics, found.get("uncertainties"), bare=False)
+    incomplete = found.get("incomplete", ())
+    return rows, verdict(rows, found["fidelity"], incomplete, stopped=stopped)
+
+
+def stopped_at_ps(plan: Plan, recording: Recording) -> int | None:
+    """Time of the last sample of a run that a user stopped before its end; None for others."""
+    stopped = any(event.kind == STOPPED for event in recording.events)
+    end = int(recording.times_ps[-1]) if len(recording.times_ps) else 0
+    return end if stopped and end < plan.duration else None
+
+
+def _latest_sample_ps(recording: Recording) -> int:
+    """Most by which a sample was late (ps): 0 when simulated; in real time as late as a departure
+    was, and by what the clocks of several machines differ."""
+    late_s = (recording.fidelity or {}).get("lateness_s", {}).get("max", 0.0)
+    return math.ceil(late_s * 1e12) + recording.apart_ps
+
+
+def without_values(metrics: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Metrics of a phase that did not take place, or not all of it: none has a value."""
+    return {entity: dict.fromkeys(values) for entity, values in metrics.items()}
 
 
 def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
@@ -167,13 +195,21 @@ def _measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -
     seen = external_verdicts(registry, resolved, recording)
     for name, values in external_metrics(resolved, seen).items():
         metrics["run"].setdefault(name, {}).update(values)
+    stopped_ps = stopped_at_ps(plan, recording)
+    if stopped_ps is not None:
+        metrics |= {
+            name: without_values(metrics[name])
+            for name, (_, to) in phases.items()
+            if to > stopped_ps and name in metrics
+        }
     fidelity = recording.fidelity or without_machine(recording.vanished)
     bars = errorbars(plan, fidelity, metrics)
     unaccounted = buffer_conservation.unbalanced_buffers(recording)
     incomplete, idle = find_incomplete_schemes(resolved, recording)
     reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
-    if recording.fidelity is None:  # the fidelity reports the distortions of a real machine
-        broken = world_invariants.broken_in_samples(resolved, recording)
+    if recording.fidelity is None or "lateness_s" in recording.fidelity:
+        late_ps = _latest_sample_ps(recording)
+        broken = world_invariants.broken_in_samples(resolved, recording, late_ps)
         reasons += [f"invalid: what always holds does not: {one}" for one in broken]
     if reasons:
         fidelity = fidelity | {"verdict": INVALID, "reasons": [*fidelity["reasons"], *reasons]}
@@ -183,6 +219,7 @@ def _measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -
         "units": units,
         **({"external": seen} if seen else {}),
         "fidelity": fidelity,
+        **({} if stopped_ps is None else {"stopped_s": stopped_ps / 1e12}),
         "deadlocks": [one.as_table() for one in deadlocks],
         **({"incomplete": incomplete} if incomplete else {}),
         "notes": [

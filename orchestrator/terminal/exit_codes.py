@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,8 +30,8 @@ MOST_LINES = 100
 
 CODES_HELP = (
     "Exit codes: 0 all expectations met, or none in the plan, 1 some missed, 2 bad input or "
-    "refused by a target, 3 the run is invalid, uncertain or failed, 70 a bug in tailback, "
-    "130 interrupted."
+    "refused by a target, 3 the run is invalid, uncertain, stopped or failed, 70 a bug in "
+    "tailback, 130 interrupted."
 )
 
 
@@ -42,14 +43,23 @@ class Terminated(BaseException):
         super().__init__(signal.Signals(number).name)
 
 
+EXPLAINED = (Terminated, KeyboardInterrupt, MemoryError)
+"""Exceptions of Python's, or of a signal, that end a command with a sentence."""
 _stops: list[BaseException] = []
 """What signals have raised in this process."""
 REDELIVERY_S = 0.01
 
 
-def raise_on_signals() -> None:
-    """Turn SIGINT, SIGTERM and SIGHUP into exceptions of the main thread that nothing swallows."""
+@contextlib.contextmanager
+def raise_on_signals() -> Iterator[None]:
+    """Within this block SIGINT, SIGTERM and SIGHUP are exceptions of the main thread that nothing
+    swallows. Outside the main thread, which alone gets signals, nothing changes."""
     _stops.clear()
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = dict[Any, Any]()
+    hook = sys.unraisablehook
 
     def stop(number: int, frame: FrameType | None) -> None:
         _stops.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
@@ -59,8 +69,14 @@ def raise_on_signals() -> None:
         # one that the parent had ignored stays so: nohup
         usual = (signal.SIG_DFL, signal.default_int_handler)
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) in usual:
-            signal.signal(getattr(signal, name), stop)
+            before[getattr(signal, name)] = signal.signal(getattr(signal, name), stop)
     sys.unraisablehook = _redeliver
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = hook
 
 
 def _redeliver(lost: sys.UnraisableHookArgs) -> None:
@@ -89,7 +105,9 @@ def stopped_by(stop: BaseException) -> int:
 
 def say(text: str) -> None:
     """Print one message on stderr; a closed stderr is ignored."""
-    with contextlib.suppress(OSError):
+    if sys.stderr is None:  # print would write to stdout
+        return
+    with contextlib.suppress(OSError, ValueError):
         print(f"tailback: {plain(text)}", file=sys.stderr, flush=True)
 
 
@@ -161,6 +179,10 @@ def explain(error: BaseException) -> int:
                 "that was asked for"
             )
             return BAD_INPUT
+        case MemoryError():
+            allowed = _allowed("RLIMIT_AS", " octets")
+            say(f"no memory is left{allowed}; free some, or raise the limit")
+            return INVALID
     if _stops:  # it is the signal's doing
         return explain(_stops.pop())
     if whose := _mistake_of_plugin(error):

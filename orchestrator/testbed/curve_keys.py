@@ -104,7 +104,7 @@ def own(folder: Path) -> Pair:
             f"others can get at this secret key (mode {mode:04o}); `chmod 600 {path}`, and make a "
             "new one if others may have read it",
         )
-    _check_parents(path)
+    _check_path(path)
     data = _load(path)
     secret = data.get("secret", "")
     if not isinstance(secret, str) or not KEY.fullmatch(secret):
@@ -140,76 +140,125 @@ def authorise(
             raise BadInput(str(path), "holds another key of that name; revoke it first")
         if kind == AUTHORISED and there.get("role", RUN) != role:
             raise BadInput(str(path), f"has the role {there.get('role', RUN)}; revoke it first")
+    elif kind == AUTHORISED and (others := _files_of(folder, public)):
+        raise BadInput(
+            str(others[0]),
+            f"holds this key already, and a key has one name; revoke {others[0].stem} first",
+        )
     else:
         _write(path, _text(name, public, role=role if kind == AUTHORISED else None), 0o644)
     return name
 
 
-def revoke(folder: Path, name: str) -> None:
-    """Revoke a name: it can neither connect nor make requests on open connections."""
+def revoke(folder: Path, name: str) -> list[str]:
+    """Revoke the key with a name, under all its names, which are returned: it can neither connect
+    nor make requests on open connections."""
     _check_name(name)
     path = folder / AUTHORISED / f"{name}.pub"
     if not path.exists():
         raise BadInput(str(path), "there is no such authorised key")
-    path.unlink()
+    try:
+        files = {path, *_files_of(folder, _load(path)["public"])}
+    except BadInput:  # a damaged file
+        files = {path}
+    for file in files:
+        file.unlink(missing_ok=True)
+    return sorted(file.stem for file in files)
 
 
-def listed(folder: Path, kind: str = AUTHORISED) -> dict[str, str]:
-    """Public key -> name of the authorised. Raises BadInput when others could add to them."""
-    return {caller: caller.name for caller in callers(folder, kind).values()}
-
-
-def callers(folder: Path, kind: str = AUTHORISED) -> dict[str, Caller]:
-    """Public key -> caller. Raises BadInput when others could add to them."""
-    place = folder / kind
-    if not place.is_dir():
-        return {}
-    _check_parents(place)
-    found = {}
-    for path in sorted(place.glob("*.pub")):
-        _check_own(path)
-        data = _load(path)
-        role = data.get("role", RUN)
-        _check_role(str(path), role)
-        found[data["public"]] = Caller.of(data["public"], data["name"], role)
+def _files_of(folder: Path, public: str) -> list[Path]:
+    """Files of authorised keys that hold this key; damaged ones hold none."""
+    found = []
+    for path in sorted((folder / AUTHORISED).glob("*.pub")):
+        try:
+            if _load(path)["public"] == public:
+                found.append(path)
+        except BadInput:
+            continue
     return found
 
 
-def _check_parents(path: Path) -> None:
-    """Raises BadInput when another user could put something else in the place of a file or folder:
-    it, or a folder on the way to it, is another's, or others may write to it."""
-    _check_own(path)
-    for folder in path.resolve().parents:
-        if folder not in _verified:
-            _check_own(folder)
+def listed(folder: Path, kind: str = AUTHORISED) -> dict[str, str]:
+    """Public key -> name of the authorised. Raises BadInput when others could add to them, or one
+    cannot be read."""
+    found = read_callers(folder, kind)
+    if found.unreadable:
+        raise BadInput(*next(iter(found.unreadable.items())))
+    return {caller: caller.name for caller in found.callers().values()}
 
 
-_verified: set[Path] = set()
-"""Folders on the way to keys that were looked at before this process entered a user namespace."""
+@dataclass(frozen=True)
+class KeyList:
+    """Callers by the name of their file, and files that could not be read, each with the reason."""
+
+    by_file: dict[str, Caller]
+    unreadable: dict[str, str]
+
+    def callers(self) -> dict[str, Caller]:
+        """Public key -> caller; of a key in several files the role that may least counts."""
+        found: dict[str, Caller] = {}
+        for caller in self.by_file.values():
+            known = found.get(caller)
+            if known is None or known.may(caller.role):
+                found[str(caller)] = caller
+        return found
+
+
+def read_callers(folder: Path, kind: str = AUTHORISED, last: KeyList | None = None) -> KeyList:
+    """Read the keys of a folder. A file that cannot be read, or is damaged, decides nothing: what
+    `last` had of it counts on.
+
+    Raises BadInput when others could add to them, OSError when the folder cannot be read.
+    """
+    place = folder / kind
+    found, unreadable = dict[str, Caller](), dict[str, str]()
+    if not place.exists():
+        return KeyList(found, unreadable)
+    _check_path(place)
+    for file in sorted(name for name in os.listdir(place) if name.endswith(".pub")):
+        path = place / file
+        try:
+            _check_path(path)
+            data = _load(path)
+            role = data.get("role", RUN)
+            _check_role(str(path), role)
+        except FileNotFoundError:  # revoked meanwhile
+            continue
+        except (OSError, _Damaged) as error:
+            reason = error.strerror if isinstance(error, OSError) else error.reason
+            unreadable[str(path)] = str(reason)
+            if last is not None and file in last.by_file:
+                found[file] = last.by_file[file]
+            continue
+        found[file] = Caller.of(data["public"], data["name"], role)
+    return KeyList(found, unreadable)
 
 
 def verify(folder: Path) -> None:
-    """Check the folders above one of keys, once and for all: in a user namespace the owners of most
-    of them have no number (`orchestrator.ownership`). Raises BadInput."""
-    _check_parents(folder)
-    _verified.update(folder.resolve().parents)
+    """Check the folders above one of keys, once and for all (`ownership.verify`). Raises
+    BadInput."""
+    if (found := ownership.verify(folder)) is not None:
+        raise BadInput(str(found[0]), found[1])
 
 
-def _check_own(path: Path) -> None:
-    found = path.stat()
-    mode = stat.S_IMODE(found.st_mode)
-    of_system = ownership.is_system(path, found.st_uid)
-    if not of_system and not ownership.is_mine(found.st_uid):
-        raise BadInput(str(path), ownership.stranger(found.st_uid))
-    everybodys = path.is_dir() and mode & stat.S_ISVTX and of_system  # as /tmp is
-    if mode & 0o022 and not everybodys:
-        fix = f"`chmod go-w {path}`"
-        raise BadInput(str(path), f"others can write to it (mode {mode:04o}); {fix}")
+def _check_path(path: Path) -> None:
+    """Raises BadInput when another user could put something else in the place of a file or folder:
+    it, a folder or a link on the way to it is another's, or others may write to it."""
+    if (found := ownership.exposure(path)) is not None:
+        raise BadInput(str(found[0]), found[1])
+
+
+class _Damaged(BadInput):
+    """A key file that cannot be read, or has not what a key file has."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(path, reason)
 
 
 def _check_role(where: str, role: object) -> None:
     if role not in ROLES:
-        raise BadInput(where, f"role {str(role)[:70]!r}: one of {', '.join(ROLES)} is expected")
+        raise _Damaged(where, f"role {str(role)[:70]!r}: one of {', '.join(ROLES)} is expected")
 
 
 def public_key(source: str) -> str:
@@ -226,14 +275,14 @@ def _load(path: Path) -> dict[str, str]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
+        raise _Damaged(str(path), f"cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise BadInput(str(path), f"not a key file: {error}") from None
+        raise _Damaged(str(path), f"not a key file: {error}") from None
     public, name = data.get("public"), data.get("name")
     if not isinstance(public, str) or not KEY.fullmatch(public):
-        raise BadInput(str(path), "public: 40 characters of Z85 are expected")
+        raise _Damaged(str(path), "public: 40 characters of Z85 are expected")
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise BadInput(str(path), "name: letters, digits, '.', '_' and '-' are expected")
+        raise _Damaged(str(path), "name: letters, digits, '.', '_' and '-' are expected")
     return data
 
 
@@ -248,10 +297,18 @@ def _text(name: str, public: str, secret: str | None = None, role: str | None = 
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    """Write a file that never was looser than `mode`, whatever the umask."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    """Write a new file, of which no process sees a part, and which never was looser than `mode`.
+
+    Raises FileExistsError where there is one.
+    """
+    new = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     try:
-        os.fchmod(handle, mode)
-        os.write(handle, text.encode("utf-8"))
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, mode)
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(handle)
+        os.link(new, path)
     finally:
-        os.close(handle)
+        new.unlink(missing_ok=True)

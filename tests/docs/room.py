@@ -14,6 +14,7 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator import private_cache
 from tests.docs.pages import ROOT
 
 PARTS = (
@@ -50,6 +51,7 @@ class Room:
             "TAILBACK_LIVE": str(self.home / "live"),
             "NUMBA_CACHE_DIR": str(cache),
             "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
+            private_cache.KEY: str(private_cache.key_file()),
             "PIP_NO_INDEX": "1",
             "PIP_NO_BUILD_ISOLATION": "false",  # pip's word for "none": what builds is there
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",

@@ -351,9 +351,7 @@ def test_scaled_figure_11_is_met() -> None:
     # Every interval is spread by +-15 % and every source has a phase and a clock of its own: what
     # another 20 seeds give bounds what one more does (prediction interval, 99.8 %).
     ours = totals(gateware, "switch.sink")
-    others = [
-        totals(on("simulated", plan, f"seed={seed}"), "switch.sink") for seed in range(1, 21)
-    ]
+    others = [totals(on("simulated", plan, f"seed={seed}"), "switch.sink") for seed in range(1, 21)]
     for name in ("feedback.sent", "queue_bytes.mean", "utilization"):
         values = np.array([other[name] for other in others])
         bound = stats.t.ppf(0.999, 19) * values.std(ddof=1) * (1 + 1 / 20) ** 0.5
@@ -380,6 +378,14 @@ def test_scaled_figure_11_is_met() -> None:
 def test_what_gateware_lacks_is_refused_by_name(settings: list[str], said: str) -> None:
     with pytest.raises(Refused, match=f"(?s)target gateware: .*{said}"):
         on("gateware", PLANS / "overload.toml", *settings)
+
+
+def test_a_host_that_forwards_is_refused_by_name() -> None:
+    more = '[links.two]\nends = ["nic1", "sink"]\nrate = "1Gb/s"\n\n[phases.all]'
+    plan = Plan.load((PLANS / "overload.toml").read_text().replace("[phases.all]", more))
+    plan = plan.with_settings(["nodes.nic1.forwards=true"])
+    with pytest.raises(Refused, match=r"nic1: it forwards no frames of others"):
+        Gateware().check(plan.check(Registry.load()), Registry.load().targets)
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,14 @@ PLAN = Path(__file__).parents[1] / "hardware" / "plans" / "reaction_point.toml"
 HOLDER = """
 import sys
 from pathlib import Path
-from firmware.verilated.model_build import build_lock
+from firmware.verilated.model_build import _move_into_cache, build_lock
 with build_lock(Path(sys.argv[1]), lambda: None):
     print("held", flush=True)
     sys.stdin.read()
-    Path(sys.argv[2]).touch()
+    library = Path(sys.argv[2])
+    built = library.with_suffix(".turn") / "out.so"
+    built.touch()
+    _move_into_cache(built.parent, library)
 """
 
 

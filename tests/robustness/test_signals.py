@@ -74,7 +74,8 @@ def test_ctrl_c_while_it_imports(out, module):
 SWALLOWED = """
 import ctypes, signal, time
 from orchestrator.terminal import exit_codes as exits
-exits.raise_on_signals()
+guard = exits.raise_on_signals()
+guard.__enter__()
 number = signal.Signals[{name!r}]
 callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))
 try:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from traces.analysis import pause_cascade
 from traces.analysis.analysis_result import FlowSeen, InterfaceSeen
@@ -17,6 +15,7 @@ from traces.analysis.latency_matching import lower_edges
 from traces.analysis.pause_spells import PLAIN
 from traces.capture import NO_TIME
 from traces.figures.figure_style import BLUE, FAINT, INK, SERIES, VERMILLION, stacked, styled
+from traces.figures.lean_matplotlib import Axes, Figure
 from traces.figures.queue_figure import legend
 
 NS = 1e9

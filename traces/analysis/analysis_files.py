@@ -10,7 +10,6 @@ from html import escape
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from matplotlib.figure import Figure
 from rich.console import Console
 
 from orchestrator.errors import BadInput
@@ -20,6 +19,7 @@ from traces.analysis.analysis_result import Analysis
 from traces.analysis.analysis_text import show
 from traces.analysis.analyze import Findings
 from traces.figures import inline, png, svg
+from traces.figures.lean_matplotlib import Figure
 
 WIDTH = 150
 """Columns of the tables: they scroll where the page is narrower."""

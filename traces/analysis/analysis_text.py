@@ -14,6 +14,8 @@ from traces.capture.time_order import WINDOW
 
 MOST_ROWS = 40
 """Rows of a table; omitted rows are counted in a note, and all are in --json."""
+MOST_INTERFACES = 200
+"""Interfaces that are shown; a capture may have one in each of thousands of sections."""
 TLVS = {
     "cn": "congestion notification",
     "pfc": "PFC",
@@ -31,7 +33,7 @@ def show(analysis: Analysis, console: Console) -> None:
     """Print every interface, then what lies between them."""
     for line in order_lines(analysis):
         console.print(Text(line))
-    for interface in analysis.interfaces:
+    for interface in analysis.interfaces[:MOST_INTERFACES]:
         console.print(Text(interface.name, "bold"))
         for line in _lines(interface):
             console.print(Text("  " + line))
@@ -41,6 +43,8 @@ def show(analysis: Analysis, console: Console) -> None:
         _probes(interface, console)
         _neighbours(interface, console)
         _stamps(interface, console)
+    if (more := len(analysis.interfaces) - MOST_INTERFACES) > 0:
+        console.print(Text(f"... and {more} more interfaces; --json has all of them"))
     _latency(analysis, console)
     _cascades(analysis, console)
     for count, what in (

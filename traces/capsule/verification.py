@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -115,8 +114,7 @@ def verify(
             raise BadInput("--seeds", f"{text} ({record.kind} on {record.target})")
         count, said, tried, folder = work(archive, record, wrong, tolerance, how, progress, say)
         found = causes(record, said, environment_here(), not count.all_hold)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = archive.sha256()
         number = len(archive.sizes)
     return Verified(path, digest, record, tolerance, number, wrong, count, found, tried, folder)
 

@@ -7,7 +7,9 @@ bounded by the stated sizes.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import re
 import stat
 import struct
@@ -15,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
 from orchestrator.errors import BadInput
@@ -38,8 +41,9 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, struct.
 class Archive:
     """An open capsule. Use `open_archive`."""
 
-    def __init__(self, path: Path, file: zipfile.ZipFile) -> None:
-        self.path, self._file = path, file
+    def __init__(self, path: Path, file: zipfile.ZipFile, raw: BufferedReader) -> None:
+        self.path, self._file, self._raw = path, file, raw
+        self._before = self._digest()
         self.sizes = {one.filename: one.file_size for one in file.infolist() if not one.is_dir()}
         """Name -> octets."""
 
@@ -74,6 +78,17 @@ class Archive:
             found.update(chunk)
         return found.hexdigest()
 
+    def sha256(self) -> str:
+        """SHA-256 of the capsule that was read. Raises BadInput if the file was written to
+        meanwhile."""
+        if self._digest() != self._before:
+            raise self.bad("was changed while it was verified; verify it again")
+        return self._before
+
+    def _digest(self) -> str:
+        self._raw.seek(0)
+        return hashlib.file_digest(self._raw, "sha256").hexdigest()
+
     def hashes(self) -> dict[str, str]:
         """Name -> SHA-256, as the capsule says."""
         said: dict[str, str] = {}
@@ -105,24 +120,24 @@ def open_archive(path: Path) -> Iterator[Archive]:
     if not path.is_file():
         what = "is no file" if path.exists() else "there is no such file"
         raise BadInput(str(path), f"{what}; a capsule is expected, which `tailback pack` makes")
-    try:
-        _check_end_record(path)
-        file = zipfile.ZipFile(path)
-    except OSError as error:
-        raise BadInput(str(path), f"cannot be read ({error.strerror})") from None
-    except BROKEN as error:
-        raise BadInput(str(path), f"is no capsule, or a damaged one ({error})") from None
-    with file:
-        _check_entries(path, file.infolist())
-        yield Archive(path, file)
+    with contextlib.ExitStack() as stack:
+        try:
+            raw = stack.enter_context(path.open("rb"))  # once: the path may lead elsewhere later
+            _check_end_record(path, raw)
+            file = stack.enter_context(zipfile.ZipFile(raw))
+        except OSError as error:
+            raise BadInput(str(path), f"cannot be read ({error.strerror})") from None
+        except BROKEN as error:
+            raise BadInput(str(path), f"is no capsule, or a damaged one ({error})") from None
+        _check_entries(path, os.fstat(raw.fileno()).st_size, file.infolist())
+        yield Archive(path, file, raw)
 
 
-def _check_end_record(path: Path) -> None:
+def _check_end_record(path: Path, raw: BufferedReader) -> None:
     """Check the ZIP end record: it states the number of files; more entries are rejected."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(size - END.size - (1 << 16) - 20, 0))
-        tail = file.read()
+    size = raw.seek(0, 2)
+    raw.seek(max(size - END.size - (1 << 16) - 20, 0))
+    tail = raw.read()
     at = tail.rfind(b"PK\x05\x06")
     if at < 0 or len(tail) - at < END.size:
         raise zipfile.BadZipFile("it has no end that a ZIP file has")
@@ -132,7 +147,7 @@ def _check_end_record(path: Path) -> None:
         raise BadInput(str(path), f"lists more files than a capsule may have; {text}")
 
 
-def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
+def _check_entries(path: Path, octets: int, entries: list[zipfile.ZipInfo]) -> None:
     def bad(text: str) -> BadInput:
         return BadInput(str(path), text)
 
@@ -151,7 +166,7 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
             raise bad(f"{said} is a link or a device, and a capsule holds files")
         if one.flag_bits & ENCRYPTED or one.compress_type not in METHODS:
             raise bad(f"{said} is encrypted or packed in a way that capsules are not")
-    total, room = sum(one.file_size for one in entries), path.stat().st_size * NARROW + SPARE
+    total, room = sum(one.file_size for one in entries), octets * NARROW + SPARE
     if total > min(room, MOST_OCTETS):
         raise bad(
             f"says that {total} octets are in it, which {min(room, MOST_OCTETS)} at most are; "

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from matplotlib.figure import Figure
 from rich.console import Console
 
 from orchestrator.errors import BadInput
@@ -17,6 +16,7 @@ from traces import figures, html_page
 from traces.compare.comparison_result import Comparison
 from traces.compare.comparison_text import letter, outcome, show
 from traces.compare.run_comparison import common_ports
+from traces.figures.lean_matplotlib import Figure
 from traces.metrics.sample_table import PS
 from traces.run_reader import Run
 

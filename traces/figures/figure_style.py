@@ -6,11 +6,13 @@ a small report.
 
 from __future__ import annotations
 
+import functools
 import html
 import io
 import re
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -102,10 +104,24 @@ def time_axis(panel: Axes, end_s: float) -> None:
     panel.set_xlabel(f"time ({unit.replace('us', 'µs')})")
 
 
-def styled(size: float = SIZE) -> AbstractContextManager[None]:
-    """A context in which figures are made and drawn, with text of `size` points."""
+@contextmanager
+def styled(size: float = SIZE) -> Iterator[None]:
+    """A context in which figures are made and drawn, with text of `size` points: matplotlib's
+    defaults and `STYLE`, whatever settings the user or the process has."""
+    with matplotlib.rc_context():
+        settings: Any = matplotlib.rcParams
+        dict.update(settings, _settings(size))  # checked once, by `_settings`
+        yield
+
+
+@functools.cache
+def _settings(size: float) -> dict[str, Any]:
+    """All settings that figures depend on."""
     sizes = {key: STYLE[key] * size / SIZE for key in STYLE if key.endswith("size")}  # type: ignore[operator]
-    return matplotlib.rc_context(STYLE | sizes)  # type: ignore[arg-type]
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE | sizes)  # type: ignore[arg-type]
+        return {key: matplotlib.rcParams[key] for key in matplotlib.rcParams if key != "backend"}
 
 
 def png(figure: Figure, dpi: int = 144) -> bytes:

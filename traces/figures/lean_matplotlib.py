@@ -1,21 +1,81 @@
-"""Lean import of matplotlib: without generated docstrings and the glyph names that only TeX needs.
+"""Lean import of matplotlib: without generated docstrings, the glyph names that only TeX needs, and
+settings of the user.
 
 Every class of artists gets a `set` of its own then, with a docstring that is a table of all
 properties and a signature that lists them: half of the import's time, for `help()` alone. An
 interactive session keeps them, as one with matplotlib loaded. The names of glyphs, four thousand,
 are for texts that TeX sets: they are read when the first such text is.
+
+matplotlib reads a `matplotlibrc` of the working folder or of the user, and MPLBACKEND, when it is
+imported, and fails or complains where they are damaged. Figures are drawn with our own settings
+(`figure_style.styled`), so the import does without; a script or notebook that imports tailback has
+its user's settings for its own figures afterwards.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from matplotlib import artist
+BACKEND, SETTINGS = "MPLBACKEND", "MATPLOTLIBRC"
+OURS = ("orchestrator", "traces", "firmware")
+"""Packages whose processes draw nothing but figures of tailback's."""
+
+
+@contextmanager
+def _without_user_settings() -> Iterator[None]:
+    """Within this block matplotlib finds no settings but those of its own package."""
+    found = find_spec("matplotlib")
+    shipped = Path(str(found and found.origin)).parent / "mpl-data" / "matplotlibrc"
+    before = {name: os.environ.pop(name, None) for name in (BACKEND, SETTINGS)}
+    exists = os.path.exists
+    os.environ[SETTINGS] = str(shipped)
+    # The file of the working folder comes before any that a variable names.
+    os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
+    try:
+        yield
+    finally:
+        os.path.exists = exists
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _is_own_process() -> bool:
+    """True in the process of a command or of a worker, False in a script or notebook."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    own = spec is not None and spec.name.partition(".")[0] in OURS
+    return own or "orchestrator.cli.main" in sys.modules
+
+
+def _restore_user_settings() -> None:
+    """Give a script's own figures the settings that matplotlib would have read."""
+    import matplotlib
+
+    try:
+        matplotlib.rcParams.update(matplotlib.rc_params())
+        if backend := os.environ.get(BACKEND):
+            matplotlib.rcParams["backend"] = backend
+    except (OSError, ValueError) as error:
+        warnings.warn(f"matplotlib's settings of this user are not used: {error}", stacklevel=2)
+
+
+if "matplotlib" not in sys.modules:
+    with _without_user_settings():
+        import matplotlib
+    if not _is_own_process():
+        _restore_user_settings()
+
+from matplotlib import artist  # noqa: E402
 
 SIGNATURE_SETTER = "_update_set_signature_and_docstring"
 """Sets the docstring and signature of `set`; a matplotlib without it is left unchanged."""
@@ -72,3 +132,9 @@ if "matplotlib.figure" not in sys.modules and not hasattr(sys, "ps1"):
     _import_lazily(GLYPHS)
     with _without_docstrings():
         import matplotlib.figure  # noqa: F401
+
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+__all__ = ["Axes", "Figure"]
+"""For modules outside this package, which import matplotlib through this module alone."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from orchestrator.engine.records import DATA
 from traces.figures.figure_style import (
@@ -20,6 +18,7 @@ from traces.figures.figure_style import (
     styled,
     svg,
 )
+from traces.figures.lean_matplotlib import Axes, Figure
 from traces.oracle.node_check import Expected, SeenFrame
 from traces.oracle.rule_violation import Finding
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from orchestrator.engine import cache_paths
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.run import disk_space
 from orchestrator.targets.software.isolation import Denied, isolate
@@ -100,6 +101,7 @@ def main(descriptor: int, parent: int, lends: bool = False, stays: bool = False)
     control = Control(pipe)
     try:
         elevate()
+        cache_paths.folder()  # owners of parent folders are visible outside the namespace alone
         isolate(user_namespace=not (stays or (lends and locks_little())))
         die_with_parent(signal.SIGKILL)  # a change of identity has undone it
         job, arguments = pipe.recv()

@@ -6,10 +6,12 @@ import json
 import os
 import shutil
 import signal
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from orchestrator import ownership, private_cache
 from orchestrator.errors import BadInput
 from orchestrator.run import folder_lock
 from orchestrator.testbed.agent.nic_claims import restore
@@ -34,9 +36,17 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.chmod(folder, 0o700)
-            (folder / LEASES).mkdir(exist_ok=True, mode=0o700)
+            private_cache.made(folder)
+            for part in (folder, *(folder / name for name in (LEASES, SPOOL))):
+                part.mkdir(exist_ok=True, mode=0o700)
+                if part != folder and part.is_symlink():
+                    raise BadInput(str(part), "is a link, and a folder is expected; remove it")
+                if (found := ownership.exposure(part)) is not None:
+                    raise BadInput(
+                        str(found[0]),
+                        f"{found[1]}; an agent ends processes and removes files by what lies in "
+                        f"{folder}; a folder of this user is expected (--state DIR)",
+                    )
             self._lock = folder_lock.acquire(folder)
         except BlockingIOError:
             raise BadInput(
@@ -76,18 +86,34 @@ class Journal:
         found: list[str] = []
         for path in sorted((self.folder / LEASES).iterdir()):
             with suppress(OSError, ValueError, TypeError, AttributeError):  # half-written: nothing
-                what = json.loads(path.read_text(encoding="utf-8"))
+                what = json.loads(_read_own(path))
                 found += _remove(path.name, what.get("worker"), what.get("nics", {}))
             path.unlink(missing_ok=True)
-        if (self.folder / SPOOL).is_dir():
-            for path in (self.folder / SPOOL).iterdir():
+        for path in (self.folder / SPOOL).iterdir():
+            if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
-                found.append(f"results of lease {path.name} were removed")
+            else:
+                path.unlink(missing_ok=True)
+            found.append(f"results of lease {path.name} were removed")
         return found
 
     def close(self) -> None:
         """Another agent may use the folder."""
         folder_lock.release(self._lock)
+
+
+MOST_OCTETS = 1 << 20
+"""Octets of a lease's file that are read."""
+
+
+def _read_own(path: Path) -> str:
+    """A file of this user's, or nothing where it is another's, a link, or no file."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        state = os.fstat(handle)
+        if not stat.S_ISREG(state.st_mode) or not ownership.is_mine(state.st_uid):
+            return ""
+        return file.read(MOST_OCTETS).decode("utf-8", "replace")
 
 
 def _remove(lease: str, worker: list[Any] | None, nics: dict[str, Any]) -> list[str]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from orchestrator.capability import Capability
 from orchestrator.errors import BadInput, Refused, RunFailed, TailbackError
@@ -28,6 +25,7 @@ from orchestrator.testbed.controller.run_job import RunJob
 from orchestrator.testbed.controller.run_lifecycle import LEASING_S, LOOK_S, LeasedRun
 from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.wire.recording_codec import unpacked
+from orchestrator.testbed.wire.result_files import most_octets, read_numbers, read_words
 
 # Delegated run on one machine: lease, hold, watch, fetch, release.
 #
@@ -151,18 +149,16 @@ class DelegatedJob(RunJob[DelegatedRun]):
         try:
             recording, self.made_on = self._taken(run, resolved, spool)
         except RunFailed as wrong:
-            raise RunFailed(f"agent {run.machine}: {wrong}") from None
+            cause = f"agent {run.machine}: {wrong}"
+            early = distributed_verdict.ended_early(resolved, cause, self.asked.target)
+            return None, early | machines
         return recording, judge_recording(Registry.load(), resolved, recording) | machines
 
     def _taken(
         self, run: DelegatedRun, resolved: ResolvedPlan, spool: Path
     ) -> tuple[Recording, dict[str, Any]]:
         """Recording from the machine's files; nothing in them is executed. Raises RunFailed."""
-        try:
-            with np.load(spool / f"{run.machine}.numbers", allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            fields = json.loads((spool / f"{run.machine}.words").read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError, RecursionError) as error:
-            raise RunFailed(f"its results cannot be read ({error})") from None
+        arrays = read_numbers(spool / f"{run.machine}.numbers", most_octets(resolved))
+        fields = read_words(spool / f"{run.machine}.words")
         recording, made_on = unpacked(resolved, self.asked.target, arrays, fields)
         return recording, made_on.model_dump() | {"on": run.machine}

@@ -24,6 +24,7 @@ from orchestrator.testbed.controller.distributed_run import DistributedRun
 from orchestrator.testbed.controller.live_feed import Watched
 from orchestrator.testbed.controller.run_job import RunJob
 from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.wire.result_files import most_octets
 
 TICK_S = 0.1
 
@@ -77,9 +78,14 @@ class DistributedJob(RunJob[DistributedRun]):
         recording: Recording | None = None
         delays: dict[str, dict[str, float]] = {}
         if cause is None:
-            recording, delays = self._merged(run, resolved, spool, session)
+            try:
+                recording, delays = self._merged(run, resolved, spool, session)
+            except RunFailed as wrong:  # of a bad agent: the run is kept as failed
+                cause = str(wrong)
+        if recording is not None:
             result = judge_recording(Registry.load(), resolved, recording)
         else:
+            assert cause is not None
             result = distributed_verdict.ended_early(resolved, cause, REMOTE)
         clock_table = distributed_verdict.clocks(resolved, run.estimates, run.pace)
         if recording is not None:
@@ -100,6 +106,7 @@ class DistributedJob(RunJob[DistributedRun]):
     ) -> tuple[Recording, dict[str, dict[str, float]]]:
         """Merged recording with the live changes marked in it; see `merge.merge_recordings`."""
         assert run.mapping is not None
+        most = most_octets(resolved)
         parts = [
             merge_recordings.AgentRecording.load(
                 machine,
@@ -108,18 +115,27 @@ class DistributedJob(RunJob[DistributedRun]):
                 spool / f"{machine}.words",
                 run.interfaces[machine],
                 run.retiming(machine),
+                most,
             )
             for machine in run.leases
         ]
         stopped = session is not None and session.stopping
-        recording, delays = merge_recordings.merge(
-            resolved,
-            parts,
-            run.epoch_ns,
-            stopped=stopped,
-            pace=run.pace,
-            cables=run.mapping.devices,
-        )
+        try:
+            recording, delays = merge_recordings.merge(
+                resolved,
+                parts,
+                run.epoch_ns,
+                stopped=stopped,
+                pace=run.pace,
+                cables=run.mapping.devices,
+            )
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # Each part is as its schema says; together they are not what these machines hosted.
+            names = ", ".join(part.machine for part in parts)
+            raise RunFailed(
+                f"the results of the agents {names} do not fit together "
+                f"({type(error).__name__}: {error})"[:500]
+            ) from error
         if session is None:
             return recording, delays
         session.now_ps = int(recording.times_ps[-1])

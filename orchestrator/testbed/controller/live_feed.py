@@ -18,13 +18,14 @@ from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.timeline_commands import marks
 from orchestrator.engine.datapath.emulation_clock import REAL_TIME
 from orchestrator.live.feed_messages import Leave, Machine, Request, Watch
-from orchestrator.live.feed_server import FeedServer
+from orchestrator.live.feed_server import LONGEST_REQUEST, FeedServer
 from orchestrator.live.live_session import Session
 from orchestrator.testbed import curve_keys
 from orchestrator.testbed.agent.agent_messages import Rows
 from orchestrator.testbed.controller.coordinated_changes import ACCEPTS, ChangeCoordinator
 from orchestrator.testbed.controller.distributed_run import DistributedRun
 from orchestrator.testbed.controller.run_lifecycle import TTL_MS
+from orchestrator.testbed.wire.connection_gate import ConnectionGate, wire_octets
 from orchestrator.testbed.wire.disconnect_revoked import ConnectionTable
 from orchestrator.testbed.wire.zap_authenticator import AuthorisedKeys, ZapAuthenticator
 
@@ -75,23 +76,36 @@ class KeyedFeed(FeedServer):
         self, session: Session, address: str, folder: Path, on_denied: Callable[[str, str], None]
     ) -> None:
         pair = curve_keys.own(folder)
-        self._book, self._lines, self._on_denied = (
-            AuthorisedKeys(folder),
-            ConnectionTable(),
-            on_denied,
-        )
+        self._book, self._lines = AuthorisedKeys(folder), ConnectionTable()
+        self._on_denied = on_denied
+        self._gate = gate = ConnectionGate(address, LONGEST_REQUEST, on_denied)
 
         def secure(context: zmq.Context[Any], socket: zmq.Socket[Any]) -> None:
+            gate.protect(socket.setsockopt)
             socket.curve_server = True
             socket.curve_publickey = pair.public.encode("ascii")
             socket.curve_secretkey = pair.secret
-            ZapAuthenticator(zmq.Context.shadow(context.underlying), folder, on_denied)
+            shadow: zmq.Context[Any] = zmq.Context.shadow(context.underlying)
+            ZapAuthenticator(shadow, folder, on_denied, gate.judged_source)
 
-        super().__init__(session, address, secure)
+        super().__init__(session, gate.inner, secure)
+        self.address = gate.endpoint
+
+    def run(self) -> None:
+        """Serve until closed."""
+        self._gate.start()
+        try:
+            super().run()
+        finally:
+            self._gate.close()
+
+    def received(self, parts: list[zmq.Frame]) -> None:
+        """Count a complete message for the gate."""
+        octets = sum(wire_octets(len(part.buffer)) for part in parts[1:])
+        self._gate.received(self._lines.note(parts[-1]), octets)
 
     def refusal(self, frame: zmq.Frame, request: Request) -> str | None:
         """A revoked key gets nothing more; to change or end a run takes one that may run."""
-        self._lines.note(frame)
         caller = self._book.caller(str(frame.get("User-Id")))
         if caller is None:
             return "this key is let in no more"

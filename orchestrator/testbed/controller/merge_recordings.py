@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from orchestrator.assembly.marking_histograms import histogram_rows
 from orchestrator.assembly.recording_builder import Share, build, captured
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sample_columns import probes
@@ -30,12 +31,48 @@ from orchestrator.targets.software.pace_step import SLOWEST
 from orchestrator.targets.software.timing_demand import achieved_rates, demand_of
 from orchestrator.testbed.controller import clock_correction, merge_stalls
 from orchestrator.testbed.controller.clock_correction import ClockCorrection
+from orchestrator.testbed.wire.envelope import sentence
+from orchestrator.testbed.wire.result_files import read_numbers, read_words
 
 NEEDED = {"times", "columns", "values", "latency", "lateness"}
 """Arrays of every part."""
 COUNTED = [int] * END_WORDS
 MOST_LINES, LONGEST_LINE = 20, 300
 """Of what an agent says of its interfaces."""
+
+
+Count = Annotated[int, Field(gt=-(2**62), lt=2**62)]
+
+
+class PortWords(BaseModel):
+    """A port that was captured."""
+
+    model_config = ConfigDict(strict=True)
+
+    port: str = Field(max_length=500)
+    dropped: Count
+
+
+class AgentWords(BaseModel):
+    """Schema of the words that are read here; `merge_stalls` has that of its own."""
+
+    model_config = ConfigDict(strict=True)
+
+    sent: Count
+    put_on_wires: Count
+    interfaces_lost: Count
+    socket_received: Count
+    socket_dropped: Count
+    unsent: Count
+    no_descriptor: Count
+    foreign: Count
+    held_ps: Count
+    holds: Count
+    longest_hold_ps: Count
+    captures: list[PortWords] = Field(default=[], max_length=100_000)
+    offloads: dict[str, Any] = Field(default={}, max_length=1000)
+    taken_s: dict[str, Annotated[float, Field(ge=0, lt=1e9)]] = Field(default={}, max_length=1000)
+    datapath: dict[str, Any] = {}
 
 
 @dataclass
@@ -59,28 +96,29 @@ class AgentRecording:
         words: Path,
         nics: dict[str, Any],
         clock: ClockCorrection,
+        most: int,
     ) -> AgentRecording:
         """Read the files that came from an agent. Raises RunFailed when they are not right.
 
-        Nothing in them is executed: arrays of numbers, and JSON.
+        The arrays may have `most` octets in all.
         """
         try:
-            with np.load(numbers, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            record = json.loads(words.read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError) as error:
-            raise RunFailed(f"agent {machine}: its results cannot be read ({error})") from None
+            arrays, record = read_numbers(numbers, most), read_words(words)
+        except RunFailed as wrong:
+            raise RunFailed(f"agent {machine}: {wrong}") from None
         if lacking := NEEDED - set(arrays):
             raise RunFailed(f"agent {machine}: its results lack {min(lacking)}")
-        for name, array in arrays.items():
-            if array.dtype not in (np.dtype(np.int64), np.dtype(np.uint8)):
-                raise RunFailed(f"agent {machine}: its results have {name} of {array.dtype}")
+        try:
+            AgentWords.model_validate(record)
+        except ValidationError as error:
+            text = f"its results are not understood ({sentence(error)})"
+            raise RunFailed(f"agent {machine}: {text}") from None
         return cls(machine, arrays, record, nics, clock, nodes)
 
     def int(self, name: str) -> int:
         """A count among the words."""
         value = self.words.get(name)
-        if not isinstance(value, int):
+        if type(value) is not int:
             raise RunFailed(f"agent {self.machine}: its results lack {name}")
         return value
 
@@ -160,6 +198,7 @@ def _share(part: AgentRecording, latency: np.ndarray, indices: Indices, columns:
             f"agent {part.machine}: its results have samples of {values.shape} for {len(times)} "
             f"rows of {len(own)} columns"
         )
+    _check_captures(part, indices)
     captures = [
         captured(
             indices.ports[record["port"]],
@@ -173,6 +212,29 @@ def _share(part: AgentRecording, latency: np.ndarray, indices: Indices, columns:
     ]
     vanished = part.int("no_descriptor")
     return Share(f"agent {part.machine}", times, own, values, latency, captures, vanished)
+
+
+def _check_captures(part: AgentRecording, indices: Indices) -> None:
+    """Raises RunFailed for captures of other ports, or whose arrays do not fit together."""
+    for number, record in enumerate(part.words.get("captures", [])):
+        if record["port"] not in indices.ports:
+            raise RunFailed(
+                f"agent {part.machine}: its results have a capture of a port that the plan does "
+                "not have"
+            )
+        names = (f"{name}{number}" for name in ("times", "lengths", "octets"))
+        times, lengths, octets = (part.arrays.get(name) for name in names)
+        if (
+            times is None
+            or lengths is None
+            or octets is None
+            or times.ndim != 1
+            or lengths.shape != times.shape
+            or octets.ndim != 2
+            or len(octets) != len(times)
+            or octets.dtype != np.uint8
+        ):
+            raise RunFailed(f"agent {part.machine}: its capture of {record['port']} is none")
 
 
 def _delays(
@@ -191,7 +253,7 @@ def _delays(
     record: dict[str, dict[str, float]] = {}
     for part in parts:
         mine = part.arrays["latency"]
-        if mine.shape != (len(times), max(len(senders), 1), len(edges) - 1):
+        if mine.shape != (len(times), histogram_rows(resolved, indices), len(edges) - 1):
             raise RunFailed(f"agent {part.machine}: its histograms of delays are of another plan")
         fixed, shifts = clock_correction.corrected_histograms(
             mine, edges, times, part.clock, senders
@@ -251,9 +313,12 @@ def _fidelity(
         lost["between"] = sum(one.lost for one in crossings)
     if stopped:  # the machines end milliseconds apart: frames under way then have no receiver
         del lost["between"]
+    for part in parts:
+        if part.arrays["lateness"].shape != (BINS + 1,):
+            raise RunFailed(
+                f"agent {part.machine}: its histogram of lateness is of another tailback"
+            )
     lateness = np.sum([part.arrays["lateness"] for part in parts], axis=0)
-    if lateness.shape != (BINS + 1,):
-        raise RunFailed("the agents' histograms of lateness are of another tailback")
     lateness[-1] = max(int(part.arrays["lateness"][-1]) for part in parts)
     measured = Measured(
         lateness=lateness,

@@ -29,7 +29,15 @@ from orchestrator.testbed.inventory import Testbed
 
 SPOOL = "parts"
 """Of a run folder, while it is not complete: what came from the agents."""
-EXIT = {"met": 0, "unjudged": 0, "missed": 1, "uncertain": 3, "invalid": 3}
+EXIT = {"met": 0, "unjudged": 0, "missed": 1, "uncertain": 3, "stopped": 3, "invalid": 3}
+
+
+LONGEST_ERROR, LONGEST_LOGGED = 16_000, 500
+"""Characters of a reason that the asker gets, and that the controller logs."""
+
+
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 4]} ..."
 
 
 Carrying = TypeVar("Carrying", bound=LeasedRun)
@@ -100,17 +108,17 @@ class RunJob(ABC, Generic[Carrying]):
         try:
             await self._do()
         except TailbackError as error:
-            self.error, self.exit_code = str(error), error.exit_code
+            self.error, self.exit_code = _clipped(str(error), LONGEST_ERROR), error.exit_code
         except Exception as error:  # a controller outlives any run
-            self.error = f"this is a bug in tailback ({type(error).__name__}: {error})"
-            self.exit_code = 70
+            text = f"this is a bug in tailback ({type(error).__name__}: {error})"
+            self.error, self.exit_code = _clipped(text, LONGEST_ERROR), 70
         self._stage = ("done", "")
         self.over, self.run = True, None  # a hundred jobs are kept, and none of their machinery
         if self.watched is not None:
             watched, self.watched = self.watched, None
             await asyncio.to_thread(watched.over, self.result, self.folder, self.error)
-        what = self.result["verdict"] if self.result else self.error
-        self._say(f"run {self.asked.run}: {what}")
+        what = self.result["verdict"] if self.result else str(self.error)
+        self._say(f"run {self.asked.run}: {_clipped(what, LONGEST_LOGGED)}")
 
     async def _do(self) -> None:
         resolved = await asyncio.to_thread(self._load)

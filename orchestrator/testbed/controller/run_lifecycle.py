@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from orchestrator.engine.datapath.emulation_clock import NS_PER_US, REAL_TIME
 from orchestrator.plan import ResolvedPlan
 from orchestrator.run.engine_compile import TYPICAL
@@ -23,6 +25,8 @@ from orchestrator.testbed.agent.agent_messages import Fetch, HeartbeatReply, Lea
 from orchestrator.testbed.controller.agent_connection import Peer
 from orchestrator.testbed.wire.chunked_transfer import Chunk, Damaged, Listed, Taking
 from orchestrator.testbed.wire.clock_offset import Estimate
+from orchestrator.testbed.wire.envelope import sentence
+from orchestrator.testbed.wire.result_files import MOST_WORDS, most_octets
 from orchestrator.testbed.wire.rpc_client import Refusal, Unanswered
 
 SLOW = (BUILDING, COMPILING)
@@ -163,7 +167,13 @@ class LeasedRun(ABC):
         """The files that a machine has made, as `folder/MACHINE.NAME`."""
         pulse = self.peers[machine].pulse
         assert pulse is not None
+        most = most_octets(self.resolved) + MOST_WORDS
         for file in pulse.files:
+            if file.octets > most:
+                raise RunEnded(
+                    f"agent {machine}: its results have {file.octets} octets; those of this plan "
+                    f"have {most} at most"
+                )
             await self._fetch(machine, file, folder / f"{machine}.{file.name}")
 
     async def _fetch(self, machine: str, wanted: Listed, path: Path) -> None:
@@ -176,7 +186,11 @@ class LeasedRun(ABC):
                         lease=self.leases[machine], name=wanted.name, offset=taking.offset
                     )
                     body, octets = await self._ask(machine, "fetch", asked)
-                    taking.take(Chunk.model_validate(body), octets or b"")
+                    try:
+                        chunk = Chunk.model_validate(body)
+                    except ValidationError as error:
+                        raise Damaged(f"{wanted.name}: {sentence(error)}") from None
+                    taking.take(chunk, octets or b"")
                 taking.check()
                 return
             except Damaged as damage:

@@ -19,9 +19,14 @@ def main(words: list[str]) -> int:
     """Enter the machine, then serve it as any agent does."""
     parent, listening, user, network = map(int, words[:4])
     name, folder, state = words[4], Path(words[5]), Path(words[6])
+    from orchestrator import ownership, private_cache
+    from orchestrator.engine import cache_paths
     from orchestrator.testbed import curve_keys
 
-    curve_keys.verify(folder)  # owners of parent folders are visible outside the namespace alone
+    # Owners of parent folders are visible outside the namespace alone.
+    curve_keys.verify(folder)
+    ownership.verify(private_cache.made(state))  # its journal refuses it where it is exposed
+    cache_paths.folder()
     if not os.path.samestat(os.fstat(user), os.stat("/proc/self/ns/user")):
         enter_user(user)  # while there is one thread
     enter_network(network)

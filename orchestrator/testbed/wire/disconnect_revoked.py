@@ -27,16 +27,18 @@ class ConnectionTable:
         self._lines: dict[int, tuple[str, object]] = {}
         """Descriptor -> (public key, address of the peer)."""
 
-    def note(self, frame: zmq.Frame) -> None:
-        """Note where a frame came by, and with whose key."""
+    def note(self, frame: zmq.Frame) -> str:
+        """Note where a frame came by, and with whose key; the local socket's name, or nothing."""
         with suppress(zmq.ZMQError, OSError, TypeError, ValueError):  # it is gone already
             descriptor = int(frame.get(zmq.SRCFD))
             address = _peer(descriptor)
             if address is not None:
                 self._lines.pop(descriptor, None)
                 self._lines[descriptor] = str(frame.get("User-Id")), address
-        while len(self._lines) > MOST:
-            self._lines.pop(next(iter(self._lines)))
+                while len(self._lines) > MOST:
+                    self._lines.pop(next(iter(self._lines)))
+                return os.fsdecode(address) if isinstance(address, bytes | str) else ""
+        return ""
 
     def disconnect(self, let_in: Callable[[str], bool]) -> list[str]:
         """Close the connections of unauthorised keys; returns these keys."""
@@ -54,8 +56,9 @@ class ConnectionTable:
 
 
 def _peer(descriptor: int) -> object:
-    """The address at the other end; None: it is no TCP connection."""
+    """The address at the other end; None: it has none. A connection of the gate has the name that
+    `connection_gate` gave its local socket."""
     with socket.socket(fileno=os.dup(descriptor)) as line:
-        if line.family not in (socket.AF_INET, socket.AF_INET6):
+        if line.family not in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
             return None
-        return line.getpeername()
+        return line.getpeername() or None

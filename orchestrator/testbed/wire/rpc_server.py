@@ -13,9 +13,9 @@ from typing import Any
 import zmq
 import zmq.asyncio
 
-from orchestrator.errors import BadInput
 from orchestrator.testbed.curve_keys import RUN, Caller, Pair
 from orchestrator.testbed.wire import envelope, socket_monitor
+from orchestrator.testbed.wire.connection_gate import ConnectionGate, wire_octets
 from orchestrator.testbed.wire.disconnect_revoked import ConnectionTable
 from orchestrator.testbed.wire.envelope import Answer, Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.log_limit import LogLimit
@@ -168,34 +168,32 @@ class RpcServer:
         log: Callable[[str], None],
         listening: int | None = None,
     ) -> None:
+        most = envelope.LONGEST + 4096
+        self._gate = ConnectionGate(endpoint, most, self._denied, listening)
+        self.endpoint = self._gate.endpoint
         self._context = zmq.asyncio.Context()
         self._desk, self._log = desk, LogLimit(log)
         self._loop = asyncio.get_running_loop()
         shadow: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context.underlying)
-        self._gate = ZapAuthenticator(shadow, folder, self._denied)
-        self._book, self._lines = AuthorisedKeys(folder), ConnectionTable()
+        self._book, self._lines = AuthorisedKeys(folder, self._say), ConnectionTable()
+        self._authenticator = ZapAuthenticator(
+            shadow, folder, self._denied, self._gate.judged_source, self._say
+        )
         desk.caller = self._book.caller
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.curve_server = True
         self._socket.curve_publickey = pair.public.encode("ascii")
         self._socket.curve_secretkey = pair.secret
         self._socket.linger = 0
-        self._socket.maxmsgsize = envelope.LONGEST + 4096
+        self._socket.maxmsgsize = most
         self._socket.sndhwm, self._socket.rcvhwm = QUEUED, WAITING
         self._socket.handshake_ivl = socket_monitor.HANDSHAKE_MS
         self._monitor = self._socket.get_monitor_socket(socket_monitor.EVENTS)
         self._tasks: list[asyncio.Task[None]] = []
         self._delays: dict[str, float] = {}
-        if listening is not None:
-            self._socket.setsockopt(zmq.USE_FD, listening)
-        try:
-            self._socket.bind(endpoint)
-        except zmq.ZMQError as error:
-            self.close()
-            raise BadInput(
-                "--listen", f"{endpoint}: {error}; tcp://ADDRESS:PORT of this machine is expected"
-            ) from None
-        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._gate.protect(self._socket.setsockopt)
+        self._socket.bind(self._gate.inner)
+        self._gate.start()
 
     def delay(self, peer: str, seconds: float) -> None:
         """Hold every answer to a key back: what the timeline's delay_control sets."""
@@ -212,7 +210,6 @@ class RpcServer:
             try:
                 frames = await self._receive()
                 peer = str(frames[-1].get("User-Id"))
-                self._lines.note(frames[-1])
                 delay_s = self._delays.get(peer, 0.0)
                 whole = self._answered(peer, frames)
             except zmq.ZMQError:
@@ -229,11 +226,14 @@ class RpcServer:
     async def _receive(self) -> list[zmq.Frame]:
         """The frames of one message; those that no request has are dropped as they come."""
         frames: list[zmq.Frame] = []
+        octets = 0
         while True:
             frame: zmq.Frame = await self._socket.recv(copy=False)
+            octets += wire_octets(len(frame.buffer)) if frames else 0  # the first is ZeroMQ's own
             if len(frames) < MOST_FRAMES:
                 frames.append(frame)
             if not frame.more:
+                self._gate.received(self._lines.note(frame), octets)
                 return frames
 
     def _answered(self, peer: str, frames: list[zmq.Frame]) -> Frames | None:
@@ -261,7 +261,10 @@ class RpcServer:
                 self._log(f"key rejected: {public} was revoked, a connection was closed")
 
     def _denied(self, address: str, reason: str) -> None:
-        sentence = f"key rejected: {address}: {reason}"
+        self._say(f"key rejected: {address}: {reason}")
+
+    def _say(self, sentence: str) -> None:
+        """Log a sentence of another thread."""
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._log, sentence)
 
@@ -272,5 +275,6 @@ class RpcServer:
         self._socket.disable_monitor()
         self._socket.close(0)
         self._monitor.close(0)
-        self._gate.close()
+        self._authenticator.close()
         self._context.term()
+        self._gate.close()

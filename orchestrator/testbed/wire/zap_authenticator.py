@@ -1,7 +1,7 @@
 """ZAP authenticator: the handler of ZeroMQ's authentication protocol (ZeroMQ RFC 27), default deny.
 
 It reads the authorised keys anew at every handshake, so that a key counts, or no longer counts,
-without a restart.
+without a restart. `source` gives the address of the peer that is being judged, where ZeroMQ cannot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import zmq
 from zmq.utils import z85
 
-from orchestrator.errors import TailbackError
+from orchestrator.errors import BadInput
 from orchestrator.testbed import curve_keys
 
 LOOK_S = 0.25
@@ -27,31 +27,58 @@ Denied = Callable[[str, str], None]
 
 
 class AuthorisedKeys:
-    """Currently authorised keys, for requests on open connections."""
+    """Currently authorised keys.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    A failure to read decides nothing: what was read last of a file, or of the folder, counts on,
+    and `say` gets the reason once. A folder that others could write to is a decision: no key of it
+    counts.
+    """
+
+    def __init__(self, folder: Path, say: Callable[[str], None] = lambda text: None) -> None:
+        self._folder, self._say = folder, say
+        self._list = curve_keys.KeyList({}, {})
         self._known: dict[str, curve_keys.Caller] = {}
         self._read_s = -LOOK_S
+        self._why = ""
 
     def caller(self, public: str) -> curve_keys.Caller | None:
-        """Holder of a key; None when it is revoked, or the keys cannot be trusted."""
+        """Holder of a key; None when it is not authorised, or the keys cannot be trusted."""
         if time.monotonic() - self._read_s >= LOOK_S:
-            try:
-                self._known = curve_keys.callers(self._folder)
-            except (TailbackError, OSError):
-                self._known = {}
-            self._read_s = time.monotonic()
+            self.read()
         return self._known.get(public)
+
+    def read(self) -> str:
+        """Read the keys now; the reason why the list is not that of the folder, or nothing."""
+        why = ""
+        try:
+            self._list = curve_keys.read_callers(self._folder, last=self._list)
+            for path, reason in self._list.unreadable.items():
+                why = f"{path}: {reason}; what was read last of it counts on"
+        except BadInput as error:
+            self._list = curve_keys.KeyList({}, {})
+            why = f"the authorised keys are not to be trusted: {error}"
+        except OSError as error:
+            why = f"the authorised keys cannot be read ({error.strerror}); the last list counts on"
+        self._known = self._list.callers()
+        self._read_s = time.monotonic()
+        if why != self._why:
+            self._why = why
+            self._say(why or "the authorised keys can be read again")
+        return why
 
 
 class ZapAuthenticator:
     """Answers ZeroMQ's questions about peers, in a thread, for all sockets of a context."""
 
     def __init__(
-        self, context: zmq.Context[zmq.Socket[bytes]], folder: Path, on_denied: Denied
+        self,
+        context: zmq.Context[zmq.Socket[bytes]],
+        folder: Path,
+        on_denied: Denied,
+        source: Callable[[], str] | None = None,
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._folder, self._on_denied = folder, on_denied
+        self._keys, self._on_denied, self._source = AuthorisedKeys(folder, say), on_denied, source
         self._socket = context.socket(zmq.REP)
         self._socket.linger = 0
         self._socket.bind(ENDPOINT)
@@ -85,7 +112,8 @@ class ZapAuthenticator:
         version, number, _, address, _, mechanism, credential = parts[:7]
         public, reason = self._look_up(mechanism, credential)
         if public is None:
-            self._on_denied(address.decode("ascii", "replace"), reason)
+            named = address.decode("ascii", "replace") if self._source is None else self._source()
+            self._on_denied(named, reason)
             return [version, number, b"400", reason.encode(), b"", b""]
         return [version, number, b"200", b"OK", public.encode(), b""]
 
@@ -94,13 +122,10 @@ class ZapAuthenticator:
             what = mechanism.decode("ascii", "replace")[:20] or "none"
             return None, f"it wants the mechanism {what}, only CURVE is let in"
         public = z85.encode(credential).decode("ascii") if len(credential) == 32 else ""
-        try:
-            known = curve_keys.listed(self._folder)
-        except (TailbackError, OSError) as error:
-            return None, f"the authorised keys are not to be trusted: {error}"
-        if public in known:
+        why = self._keys.read()
+        if self._keys.caller(public) is not None:
             return public, ""
-        return None, f"its key {public} is not among the authorised ones"
+        return None, f"its key {public} is not among the authorised ones" + (f"; {why}" * bool(why))
 
 
 def _pair(

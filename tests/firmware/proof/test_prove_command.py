@@ -122,8 +122,8 @@ def test_a_changed_range_module_or_kernel_has_a_module_proved_anew(
 def test_what_is_kept_and_spoilt_is_proved_anew(made: list[str]) -> None:
     pytest.importorskip("z3")
     command("priority-demotion", "--json")
-    (file,) = proof_cache.folder().glob("*.json")
-    file.write_text(file.read_text()[:-20])
+    (file,) = proof_cache.folder().glob("*.proof")
+    file.write_bytes(file.read_bytes()[:-20])
     done = command("priority-demotion", "--json")
     assert json.loads(done.stdout)[0]["verdict"] == "proved"
     assert made == ["priority-demotion", "priority-demotion"]

@@ -82,6 +82,20 @@ def test_a_page_has_each_row_of_each_plan_and_what_repeats_it(
     assert "| Alpha | simulated | 2 | 2 (0 refused) | 3 | 2 | 1 | 0 | 1 of 1 |" in page
 
 
+def test_a_summary_has_a_row_for_each_plan_and_what_is_not_met(
+    tailback: Callable[..., Result],
+) -> None:
+    page = tailback("--seeds", 3, "--target", "simulated,gateware", "--summary").stdout
+    assert "tailback papers --target simulated,gateware --seeds 3 --summary`" in page
+    assert "| Figure 2 | `a2` | 1 of 2 | refused | 1 of 1 |" in page
+    assert "| Table I | `b` | 1 of 1 | refused | - |" in page
+    missed = [line for line in page.splitlines() if "**missed**, 0 of 3" in line]
+    assert len(missed) == 1
+    assert missed[0].startswith("| `a2` | `utilization`")
+    assert missed[0].endswith("| the plan says no reason |")
+    assert "figure 1: a drawing" in page
+
+
 def test_mutants_are_judged_over_the_first_seeds_where_that_is_asked(
     tailback: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from orchestrator import private_cache
 from orchestrator.engine import cache_paths, object_cache
 from orchestrator.engine.jit import DISABLED, compiled
 from orchestrator.engine.lazy_imports import LazyIntrinsic
@@ -171,11 +172,14 @@ def test_code_that_needs_what_is_not_there_is_not_loaded(
 ) -> None:
     functions.total(1, 2)
     (file,) = files(tmp_path)
-    head, _, code = file.read_bytes().partition(b"\n")
+    content = private_cache.opened(f"entry {file.name}", file.read_bytes())
+    assert content is not None
+    head, _, code = content.partition(b"\n")
     entry = json.loads(head)
     assert isinstance(object_cache.load(file), object_cache.Entry)
     entry["needs"].append("a_function_that_is_nowhere")
-    file.write_bytes(json.dumps(entry).encode() + b"\n" + code)
+    changed = json.dumps(entry).encode() + b"\n" + code
+    file.write_bytes(private_cache.sealed(f"entry {file.name}", changed))
     assert object_cache.load(file) is None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -220,6 +222,39 @@ def test_a_run_is_noted_while_it_goes_on_and_leaves_nothing(folder: Path) -> Non
     assert session_registry.running_sessions() == []
     assert list(folder.iterdir()) == []
     assert "feed" not in [thread.name for thread in threading.enumerate()]
+
+
+@pytest.mark.parametrize("when", ["bind", "note", "start", "end"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
+@pytest.mark.usefixtures("folder")
+def test_a_run_goes_on_without_a_feed(
+    code: int, when: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    def cannot_bind(*_: object) -> None:
+        raise zmq.ZMQError(code)
+
+    patched: dict[str, tuple[Any, str, Any]] = {
+        "bind": (zmq.Socket, "bind", cannot_bind),
+        "note": (Path, "write_text", fails),
+        "start": (feed_server.FeedServer, "start", fails),
+        "end": (Path, "unlink", fails),
+    }
+    session = Session(Plan(**line_of_three()).check(Registry.load()), "simulated")
+    reached = []
+    with monkeypatch.context() as patch:
+        patch.setattr(*patched[when])
+        with feed_server.serve_session(session) as address:
+            reached.append(address)
+    assert (reached == [None]) == (when != "end")
+    assert len(reached) == 1
+    said = capsys.readouterr().err
+    assert ("this run cannot be watched" in said) == (when != "end")
+    assert "feed" not in [thread.name for thread in threading.enumerate()]
+    with pytest.raises(ZeroDivisionError), feed_server.serve_session(session):
+        raise ZeroDivisionError  # errors of the run are its own
 
 
 def test_the_end_is_told_also_when_it_is_a_failure(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
 from pathlib import Path
 
@@ -110,13 +111,15 @@ def test_a_key_has_a_role(tmp_path: Path):
     publics = {role: curve_keys.make(tmp_path / role, role).public for role in curve_keys.ROLES}
     for role, public in publics.items():
         curve_keys.authorise(tmp_path, public, role, role=role)
-    found = curve_keys.callers(tmp_path)
+    found = curve_keys.read_callers(tmp_path).callers()
     for place, role in enumerate(curve_keys.ROLES):
         caller = found[publics[role]]
         assert [caller.may(other) for other in curve_keys.ROLES] == [n <= place for n in range(3)]
     old = curve_keys.make(tmp_path / "old", "old").public
     (tmp_path / "authorised" / "old.pub").write_text(f'name = "old"\npublic = "{old}"\n')
-    assert curve_keys.callers(tmp_path)[old].role == curve_keys.RUN, "as before there were roles"
+    assert curve_keys.read_callers(tmp_path).callers()[old].role == curve_keys.RUN, (
+        "as before there were roles"
+    )
     with pytest.raises(BadInput, match="has the role watch; revoke it first"):
         curve_keys.authorise(tmp_path, publics["watch"], "watch", role="administer")
 
@@ -137,3 +140,46 @@ def test_a_secret_key_is_not_taken_for_one_to_let_in(tmp_path: Path):
     with pytest.raises(BadInput, match=f"secret key.*hand on {curve_keys.PUBLIC}"):
         curve_keys.authorise(tmp_path / "mine", str(tmp_path / "other" / curve_keys.OWN))
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_key_has_one_entry_and_a_revocation_takes_all(tmp_path: Path):
+    """Entries of a folder of an earlier version: the role that may least counts until then."""
+    curve_keys.make(tmp_path, "me")
+    public = curve_keys.make(tmp_path / "other", "other").public
+    curve_keys.authorise(tmp_path, public, "first", role=curve_keys.WATCH)
+    with pytest.raises(BadInput, match=r"first\.pub: holds this key already.* revoke first first"):
+        curve_keys.authorise(tmp_path, public, "second", role=curve_keys.ADMINISTER)
+    text = (tmp_path / "authorised" / "first.pub").read_text()
+    for name, role in (("a", curve_keys.ADMINISTER), ("z", curve_keys.RUN)):
+        file = tmp_path / "authorised" / f"{name}.pub"
+        file.write_text(text.replace("watch", role))
+    (caller,) = curve_keys.read_callers(tmp_path).callers().values()
+    assert caller.role == curve_keys.WATCH
+    assert curve_keys.revoke(tmp_path, "z") == ["a", "first", "z"]
+    assert curve_keys.listed(tmp_path) == {}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("seed", range(8))
+def test_a_link_through_the_folder_of_another_user_is_refused(tmp_path: Path, seed: int):
+    """At whatever step of the way it lies, and wherever it ends."""
+    draw = random.Random(seed)
+    curve_keys.make(tmp_path / "keys", "me")
+    own = curve_keys.make(tmp_path / "other", "other").public
+    curve_keys.authorise(tmp_path / "keys", own, "real")
+    real = tmp_path / "real.pub"
+    (tmp_path / "keys" / "authorised" / "real.pub").rename(real)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    steps = draw.randint(1, 4)
+    bad = draw.randrange(steps)
+    target = real
+    for step in range(steps):
+        link = (theirs if step == bad else tmp_path) / f"{step}.pub"
+        link.symlink_to(target if draw.random() < 0.5 else os.path.relpath(target, link.parent))
+        target = link
+    (tmp_path / "keys" / "authorised" / "friend.pub").symlink_to(target)
+    assert list(curve_keys.listed(tmp_path / "keys").values()) == ["real"]
+    os.chown(theirs, 12345, 12345)
+    with pytest.raises(BadInput, match="theirs: belongs to another user"):
+        curve_keys.listed(tmp_path / "keys")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -16,7 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from orchestrator.errors import BadInput
 from tests.traces.capsule.tampered import changed, command, text, value
+from traces.capsule.zip_archive import open_archive
 
 NAMES = ["../evil", "/tmp/evil", "data/../../evil", "a\\..\\evil", "C:evil", "data//x", "a\nb", "."]
 
@@ -233,3 +236,21 @@ def test_a_sweep_without_its_tables(a_sweep: Path) -> None:
             file.writestr(name, octets)
     assert json.loads(held["capsule.json"])["kind"] == "sweep"
     assert "holds no tables of a sweep" in refused(a_sweep)
+
+
+def test_the_digest_is_that_of_the_file_that_was_read(tmp_path: Path) -> None:
+    path, other = tmp_path / "it.zip", tmp_path / "other.zip"
+    for one, octets in ((path, b"1"), (other, b"2")):
+        with zipfile.ZipFile(one, "w") as file:
+            file.writestr("data/x", octets)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    with open_archive(path) as archive:
+        os.replace(other, path)
+        assert archive.read("data/x", 10) == b"1"
+        assert archive.sha256() == digest
+    with open_archive(path) as archive:
+        with path.open("r+b") as file:
+            file.seek(-1, 2)
+            file.write(b"x")
+        with pytest.raises(BadInput, match="was changed while it was verified"):
+            archive.sha256()

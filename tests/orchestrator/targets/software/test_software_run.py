@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from orchestrator import private_cache
 from orchestrator.plan import Plan
 from orchestrator.run import run_fidelity
 from orchestrator.run.execute_run import RunResult, run
@@ -422,12 +423,15 @@ def test_an_ordinary_user_gets_the_same():
     with tempfile.TemporaryDirectory() as home:
         cache = Path(home) / "numba"  # saves compiling again where it fits
         shutil.copytree(os.environ["NUMBA_CACHE_DIR"], cache)
+        key = Path(home) / "cache.key"
+        shutil.copy(private_cache.key_file(), key)
         (Path(home) / "plan.toml").write_text(short_plans.QCN)
         for path in (Path(home), *Path(home).rglob("*")):
             os.chown(path, 65534, 65534)
         command = [python, "-m", "orchestrator.cli", "run", f"{home}/plan.toml"]
         command += ["--target", "software", "--out", f"{home}/runs", "--json", "--no-report"]
-        done = as_nobody(command, {"HOME": home, "NUMBA_CACHE_DIR": str(cache)})
+        caches = {"NUMBA_CACHE_DIR": str(cache), private_cache.KEY: str(key)}
+        done = as_nobody(command, {"HOME": home, **caches})
         assert done.returncode in (0, 3), done.stderr
         told = json.loads(done.stdout)
         assert os.stat(told["folder"]).st_uid == 65534

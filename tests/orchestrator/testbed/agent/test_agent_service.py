@@ -23,6 +23,7 @@ from orchestrator.testbed.agent.agent_service import Agent
 from orchestrator.testbed.agent.lease_journal import Journal, started
 from orchestrator.testbed.agent.worker_supervisor import PlanWorker, SupervisedWorker
 from orchestrator.testbed.wire.rpc_server import RequestDispatcher
+from tests.orchestrator.test_private_cache import weakened
 from tests.patience import PATIENCE_S
 
 LEASE = "ab" * 8
@@ -191,6 +192,41 @@ def test_a_process_that_got_a_dead_ones_number_is_left_alone(tmp_path: Path):
     again = Journal(tmp_path)
     assert again.recover() == []
     again.close()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_agent_believes_no_folder_that_others_could_write_to(seed: int, tmp_path: Path):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        folder = weakened(tmp_path, random.Random(seed))
+        (folder / "leases").mkdir()
+        text = json.dumps({"worker": [child.pid, started(child.pid)]})
+        (folder / "leases" / LEASE).write_text(text)
+        with pytest.raises(BadInput, match="a folder of this user is expected"):
+            Journal(folder)
+        assert child.poll() is None
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_links_in_a_state_folder_are_not_followed(tmp_path: Path):
+    state, other = tmp_path / "state", tmp_path / "other"
+    other.mkdir()
+    (other / "file").touch()
+    (other / "note").write_text(json.dumps({"worker": [os.getpid(), started(os.getpid())]}))
+    journal = Journal(state)
+    (state / "spool" / LEASE).symlink_to(other)
+    (state / "leases" / LEASE).symlink_to(other / "note")
+    os.mkfifo(state / "leases" / ("ee" * 8))
+    assert journal.recover() == [f"results of lease {LEASE} were removed"]
+    assert (other / "file").exists()
+    journal.close()
+    (state / "spool").rmdir()
+    (state / "spool").symlink_to(other)
+    with pytest.raises(BadInput, match="is a link, and a folder is expected"):
+        Journal(state)
+    assert (other / "file").exists()
 
 
 # --- rubbish

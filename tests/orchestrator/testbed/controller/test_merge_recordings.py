@@ -23,6 +23,7 @@ from orchestrator.testbed.controller.clock_correction import ClockCorrection
 from orchestrator.testbed.controller.merge_recordings import AgentRecording, merge
 from tests.orchestrator.worlds import MS, US, line_of_three, run_until
 
+MOST = 1 << 30
 LASTS = 6 * MS
 HOSTED = {"left": ["nic"], "middle": ["switch"], "right": ["sink"]}
 """Machine -> nodes."""
@@ -414,7 +415,7 @@ def no_rows(parts: list[AgentRecording]) -> None:
         (other_columns, "agent middle: its results have columns of another plan"),
         (negative_columns, "agent middle: its results have columns of another plan"),
         (other_delays, "agent middle: its histograms of delays are of another plan"),
-        (other_lateness, "histograms of lateness are of another tailback"),
+        (other_lateness, "its histogram of lateness is of another tailback"),
         (no_count, "agent middle: its results lack sent"),
         (no_rows, "agent left: its results have samples of"),
     ],
@@ -438,7 +439,7 @@ def stored(folder: Path, part: AgentRecording) -> tuple[Path, Path]:
 
 def test_a_part_is_read_as_it_was_written(parts: list[AgentRecording], tmp_path: Path) -> None:
     files = stored(tmp_path, parts[1])
-    got = AgentRecording.load("middle", ["switch"], *files, {}, ClockCorrection())
+    got = AgentRecording.load("middle", ["switch"], *files, {}, ClockCorrection(), MOST)
     assert got.words == parts[1].words
     assert set(got.arrays) == set(parts[1].arrays)
     assert all(np.array_equal(got.arrays[name], of) for name, of in parts[1].arrays.items())
@@ -458,7 +459,7 @@ def test_files_that_are_no_results_are_refused(
     if what == "words":
         words.write_text("{", encoding="utf-8")
     with pytest.raises(RunFailed, match=r"^agent middle: its results"):
-        AgentRecording.load("middle", ["switch"], numbers, words, {}, ClockCorrection())
+        AgentRecording.load("middle", ["switch"], numbers, words, {}, ClockCorrection(), MOST)
 
 
 def test_a_cable_that_repeats_frames_is_told(whole: Assembly, parts: list[AgentRecording]) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 import zmq
 
-from orchestrator.testbed.wire import envelope
+from orchestrator.testbed.wire import connection_gate, envelope
 from orchestrator.testbed.wire.envelope import Request, Unacceptable, pack
 from orchestrator.testbed.wire.rpc_server import Handler, Reply, RequestDispatcher
 from tests.orchestrator.testbed.wire.test_refusals import PATIENCE_S, Bench, Nothing, on_bench
@@ -101,32 +101,47 @@ def test_a_refusal_or_an_answer_of_any_length_is_answered():
         assert len(told.refused) <= 1000
 
 
-def test_a_message_of_many_parts_is_not_kept(tmp_path: Path):
-    """Parts of 1 MB each, which are dropped as they are received; then the server still answers."""
+def test_a_message_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of parts of 1 MB each the gate passes on no more than one message may have."""
+    monkeypatch.setattr(connection_gate, "STALLED_S", 1.0)
 
     async def what(bench: Bench) -> None:
-        held: list[int] = []
-        real = bench.server._desk.respond
-
-        def weigh(peer: str, frames: list[bytes]) -> Any:
-            held.append(sum(map(len, frames)))
-            return real(peer, frames)
-
-        bench.server._desk.respond = weigh  # type: ignore[method-assign]
+        gate = bench.server._gate
         flood = raw(bench)
         part = bytes(2**20)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         await asyncio.to_thread(flood.send_multipart, [part] * 100)
-        asker = bench.asker(bench.friend)
-        end = time.monotonic() + PATIENCE_S
-        while not held and time.monotonic() < end:
+        most, end = 0, time.monotonic() + PATIENCE_S
+        while not any("longer than one may be" in line for line in bench.said):
+            most = max([most, *(one.sent - one.received for one in [*gate._connections.values()])])
+            assert time.monotonic() < end, bench.said
             await asyncio.sleep(0.01)
-        assert held == [2 * 2**20]
+        assert envelope.LONGEST < most <= envelope.LONGEST + 4 * connection_gate.COPIED
+        flood.close()
+        asker = bench.asker(bench.friend)
         body, _ = await asker.ask("do", within_s=PATIENCE_S)
         assert body
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        print(f"{grown} KiB more for 100 MB, on both ends")
         asker.close()
-        flood.close()
+
+    on_bench(tmp_path, what)
+
+
+def test_messages_that_end_are_taken_for_ever(tmp_path: Path):
+    """More than one message may have, in all; with parts that are dropped among them."""
+
+    async def what(bench: Bench) -> None:
+        peer = raw(bench)
+        peer.rcvtimeo = int(PATIENCE_S * 1000)
+        part = bytes(2**20)
+        for _ in range(6):
+            await asyncio.to_thread(peer.send_multipart, [part] * 4)
+            answer = await asyncio.to_thread(peer.recv)
+            assert b"one frame" in answer
+        (one,) = bench.server._gate._connections.values()
+        assert one.sent > envelope.LONGEST
+        end = time.monotonic() + PATIENCE_S
+        while one.sent != one.received:  # each octet is counted
+            assert time.monotonic() < end
+            await asyncio.sleep(0.01)
+        peer.close()
 
     on_bench(tmp_path, what)
