@@ -115,8 +115,8 @@ bench: $(VENV)/.dev  ## every figure of speed beside its peers and its aim, kept
 count: $(VENV)/.dev  ## instructions of the simulator: not 5 % more than kept (ARGS=--renew keeps)
 	$(BIN)/python tests/benchmarks/instructions.py $(ARGS)
 
-plan-mutants: $(VENV)/.run  ## do expectations notice what they are about: every mutant of every plan, some minutes
-	$(BIN)/tailback mutate --all --out build/mutate
+plan-mutants: $(VENV)/.run  ## do expectations notice what they are about: every mutant of every plan, some minutes (DRAW=200 [SEED=1] [PLANS=...]: drawn ones)
+	$(BIN)/tailback mutate $(or $(PLANS),--all) $(if $(DRAW),--draw $(DRAW) --seed $(or $(SEED),1)) --out build/mutate
 
 mutants: $(VENV)/.dev  ## does a test fail when a line is wrong: files that differ from main (ALL=1: all)
 	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(if $(AGAIN),--again) $(if $(QUICK),--quick) $(if $(SAMPLE),--sample $(SAMPLE)) $(FILES)

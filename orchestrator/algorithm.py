@@ -76,6 +76,9 @@ PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
 DROPPING = ("arrival", "departure")
 """Events of a congestion point whose kernels may drop the frame."""
+FLOW_COUNTS = ("timeouts", "naks")
+"""Fields of a flow that its transport's kernels may count: how often an answer was awaited in vain,
+and negative acknowledgements that came back."""
 AS_KERNELS = frozenset({Capability.KERNELS})
 """Forms of every algorithm."""
 AS_VERILOG_TOO = AS_KERNELS | {Capability.VERILOG}
@@ -125,6 +128,8 @@ class Algorithm:
     is taken for one that holds the whole link, as PAUSE does."""
     leaves_control: bool = False
     """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
+    counts: tuple[str, ...] = ()
+    """Of a transport: fields of its flow that its kernels count, of FLOW_COUNTS."""
     timers: Mapping[str, Kernel] = field(default_factory=dict)
     """Of a reaction point: named timers and their kernels, in the order of `limiter.timers`."""
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -155,6 +160,10 @@ class Algorithm:
             raise ValueError(f"{self.name}: it keeps one stamp and does not need stamps")
         self._check_columns()
         self._check_timers()
+        for name in self.counts:
+            if self.kind != "transport" or name not in FLOW_COUNTS:
+                known = " and ".join(FLOW_COUNTS)
+                raise ValueError(f"{self.name}: counts {name!r}: only {known} of a transport")
         for name, (low, high) in self.bounds.items():
             if name not in (self.state.names or ()) or not low <= 0 <= high:
                 raise ValueError(f"{self.name}: bounds of {name}: no field, or 0 is outside")

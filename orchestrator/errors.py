@@ -7,6 +7,7 @@ accepted; none of them is shown as a traceback.
 from __future__ import annotations
 
 import errno
+import re
 from dataclasses import dataclass, field
 
 OUT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -44,13 +45,39 @@ class BadInput(TailbackError):
     def __init__(self, source: str, problems: list[Problem] | str) -> None:
         self.source = source
         self.problems = problems if isinstance(problems, list) else []
-        count = len(self.problems)
-        lines = [_problem_text(problem) for problem in self.problems[:MOST_SHOWN]]
+        lines = _lines(self.problems)
+        count = len(lines)
         if count > MOST_SHOWN:
-            lines.append(f"  and {count - MOST_SHOWN} more problems")
+            lines[MOST_SHOWN:] = [f"  and {count - MOST_SHOWN} more problems"]
         text = problems if isinstance(problems, str) else "\n".join(lines)
         head = f"{source}: " if not count else f"{source}: {count} problem{'s' * (count > 1)}\n"
         super().__init__(head + text)
+
+
+SINGLY = 3
+"""Up to so many entities that share a mistake are named in a line each."""
+
+
+def _lines(problems: list[Problem]) -> list[str]:
+    """A line for each mistake; one that a template or range brings to many entities has one line,
+    with their number."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    places: dict[tuple[str, str], str] = {}  # the lines of the first hundred alone are known
+    for problem in problems:
+        rest = str(problem).removeprefix(problem.where)
+        alike = re.sub(r"\d+", "#", problem.where), rest
+        place = places.setdefault(alike, problem.at) if not problem.at else problem.at
+        places[alike] = place
+        groups.setdefault((place or alike[0], rest), []).append(problem)
+    lines: list[str] = []
+    for of_one in groups.values():
+        if len(of_one) <= SINGLY:
+            lines += map(_problem_text, of_one)
+            continue
+        first, *others = of_one
+        more = f"{len(others)} more, {others[0].where} to {others[-1].where}"
+        lines.append(f"{_problem_text(first)} (and the same of {more})")
+    return lines
 
 
 def _problem_text(problem: Problem) -> str:

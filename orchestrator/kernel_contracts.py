@@ -142,7 +142,8 @@ CONTRACTS: Mapping[str, Mapping[str, KernelContract]] = {
             "An ACK (`frame`) arrives at the source.",
             "`NOTHING`",
             "`flow.next_frame`. A transport that leaves control to the reaction point counts "
-            "`flow.acked`, `marked` and `losses`, and sets `flight` to 0 when it goes back",
+            "`flow.acked`, `marked` and `losses`, and sets `flight` to 0 when it goes back. One "
+            "that declares it (`counts`) counts `flow.timeouts` and `flow.naks`",
         ),
         "arrived": KernelContract(
             "A segment (`frame`) arrives at the destination, or `flow.ack_timer` is due "

@@ -17,6 +17,8 @@ class CnmMessage(Protocol):
     """Frame kind: CNM (default), RETURNED, CNP, or a kind of the plugin that `sends` declares."""
     feedback: int
     """Quantised feedback, 0 to 63 (6 bits of a CNM, IEEE 802.1Q); a CNP carries none."""
+    priority: int
+    """Of a notification point: priority in the VLAN tag, 0 to 7; at first that of the frame."""
     offset: int
     """Octets: queue length minus set point, Q - Q_eq. Travels as whole multiples of 64."""
     delta: int

@@ -32,6 +32,14 @@ class Column:
     known: str = ""
 
 
+class MissingColumn(KeyError):
+    """A column that the samples of a run do not have: of `entity`, called `quantity`."""
+
+    def __init__(self, entity: str, quantity: str) -> None:
+        self.entity, self.quantity = entity, quantity
+        super().__init__(f"{entity} has no sampled {quantity}")
+
+
 STOPPED = "stopped"
 """Kind of the event of a run that a user ended before its time."""
 
@@ -173,12 +181,17 @@ class Recording:
     """External node -> port of it -> emulated port at the other end of its cable, whose
     frames are among `captures`."""
 
+    marking: dict[str, np.ndarray] = field(default_factory=dict)
+    """Queue whose congestion point marks -> int64[k, 3, bins], cumulative at `latency_marks_ps`:
+    frames that it saw, ECN-capable ones of these, those that it marked, by the octets in the
+    queue; bin b holds lengths in [latency_edges_ps[b], latency_edges_ps[b + 1]) octets."""
+
     apart_ps: int = 0
     """By how much the clocks of those captures may differ: several machines'."""
 
     def column(self, entity: str, quantity: str) -> np.ndarray:
-        """The samples of one quantity, int64[n]. Raises KeyError when it was not sampled."""
+        """The samples of one quantity, int64[n]. Raises MissingColumn when it was not sampled."""
         for index, column in enumerate(self.columns):
             if column.entity == entity and column.quantity == quantity:
                 return self.values[:, index]
-        raise KeyError(f"{entity} has no sampled {quantity}")
+        raise MissingColumn(entity, quantity)

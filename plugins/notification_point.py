@@ -9,13 +9,16 @@ returned frame; a CNP has no room for it.
 Presets: `dcqcn` is the NIC of DCQCN (a CNP every 50 us at the most); `p4qcn` returns the header of
 the marked frame (P4QCN, section 4.2.4); `qcn` answers every mark of a `qcn-cp` whose `tell` is
 "destination" by a CNM.
+
+Switches send its messages ahead of all data, whatever their `priority` is: no lane and no PFC holds
+them. The priority is what a device of another maker, or a capture, has of it.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tailback.plugin import (
     CE,
@@ -35,6 +38,8 @@ from tailback.plugin import (
 KINDS = (CNM, RETURNED, CNP)
 """By `message`."""
 US = 10**6
+OF_THE_FRAME = -1
+"""`priority`: messages have that of the data frame."""
 
 
 class NotificationPoint(Params):
@@ -56,6 +61,21 @@ class NotificationPoint(Params):
     clear_mark: bool = Field(
         False, description="clear the mark, so that no other point notifies for it"
     )
+    priority: int = Field(
+        OF_THE_FRAME,
+        ge=OF_THE_FRAME,
+        le=7,
+        description="of its messages, in their VLAN tag; -1: that of the data frame",
+    )
+
+    @model_validator(mode="after")
+    def _says_the_priority_once(self) -> Self:
+        if self.message == "cnm" and self.priority != OF_THE_FRAME:
+            raise ValueError(
+                "priority is for the messages cnp and returned: a CNM repeats the priority of the "
+                "data frame in its header"
+            )
+        return self
 
 
 STATE = record("notified", "last")
@@ -74,6 +94,8 @@ def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-unt
     state.last = now
     message.kind = KINDS[params.message]
     message.feedback = feedback
+    if params.priority != OF_THE_FRAME:
+        message.priority = params.priority
     return SEND
 
 

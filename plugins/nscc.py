@@ -66,6 +66,12 @@ STATE = np.dtype([*((name, np.int64) for name in OWN.split()), *FIELDS])
 
 
 @compiled
+def _bound(state, params, limiter):  # type: ignore[no-untyped-def]
+    """Keep the window between a segment and 3/2 of what fits in a round trip."""
+    limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
+
+
+@compiled
 def _quick_adapt(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
     """True where the window is what got through, or what is answered is of before that."""
     done = marked and state.since < state.deaf
@@ -87,7 +93,7 @@ def _apply_ack(state, params, limiter, marked, delay, now):  # type: ignore[no-u
     if marked and delay >= params.target:
         state.fast, state.calm = 0, 0
         over = (state.delay - params.target) // NS
-        if over > 0 and now - state.cut > params.base_rtt:
+        if state.delay > params.target and now - state.cut > params.base_rtt:
             most = limiter.window * params.gamma_num // params.gamma_den
             part = mul_div(most, over, max(state.delay // NS, 1))
             limiter.window -= min(part, limiter.window // 2)
@@ -106,6 +112,7 @@ def _apply_ack(state, params, limiter, marked, delay, now):  # type: ignore[no-u
             missing = 4 * ((params.target - delay) // NS)
             more = mul_div_capped(limiter.acked * state.unit, missing, REFERENCE_NS)
             state.grown = min(state.grown + more, MOST_PRODUCT)
+    _bound(state, params, limiter)  # growth is over the window, which a cut leaves a segment
     period = now - state.adjusted >= params.base_rtt
     if period or state.received > 8 * params.segment:
         always = state.unit * 3 // 20 if period else 0
@@ -137,7 +144,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     state.delay += (sample - state.delay) // 80
     if params.quick_adapt == 0 or not _quick_adapt(state, params, limiter, marked, delay, now):
         _apply_ack(state, params, limiter, marked, delay, now)
-    limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
+    _bound(state, params, limiter)
     return NOTHING
 
 
@@ -148,7 +155,7 @@ def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-unt
     state.alarm = 1
     if params.quick_adapt == 0 or not _quick_adapt(state, params, limiter, True, 0, now):
         limiter.window -= limiter.lost * params.segment
-    limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
+    _bound(state, params, limiter)
     return NOTHING
 
 

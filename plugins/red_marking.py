@@ -61,6 +61,11 @@ class RedMarking(Params):
         """Always true."""
         return True
 
+    def marking_curve(self) -> list[tuple[int, float]]:
+        """0 up to `low`, PMAX at `high`, 1 above."""
+        most = float(self.max_probability)
+        return [(0, 0.0), (self.low, 0.0), (self.high, most), (self.high, 1.0)]
+
     def needless(self) -> frozenset[str]:
         """Only frames that arrive, or only frames that leave, are looked at."""
         return frozenset({"departure" if self.mark == "arrival" else "arrival"})

@@ -67,7 +67,8 @@ class Run:
     @property
     def verdict(self) -> str:
         """Did it do what its plan expects: `met`, `missed`, `uncertain` (error
-        bars hold a bound), `unjudged` (it expects nothing), or `invalid`, which says nothing."""
+        bars hold a bound), `unjudged` (it expects nothing), `stopped` (by a user, before its
+        end), or `invalid`, which says nothing."""
         return self.result.verdict
 
     @property

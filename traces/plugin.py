@@ -23,7 +23,7 @@ _plans: WeakValueDictionary[Path, Plan] = WeakValueDictionary()
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """compare, report, figure, analyze, replay, pack, verify."""
+    """compare, report, figure, analyze, replay, pack, verify, export."""
     from traces.trace_commands import register
 
     register(app)
@@ -52,8 +52,10 @@ def tailback_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, 
 
 @hookimpl
 def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
-    """samples.parquet, messages and latencies where there are any, a pcapng file per port."""
+    """samples.parquet, messages, latencies and marking where there are any, a pcapng file for each
+    port."""
     from traces.latency_table import write_latency
+    from traces.marking_table import write_marking
     from traces.message_table import write_messages
     from traces.pcapng import write
     from traces.samples import write_samples
@@ -64,6 +66,8 @@ def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
         write_messages(folder / "messages.parquet", recording.messages)
     if recording.latency:
         write_latency(folder / "latency.parquet", recording)
+    if recording.marking:
+        write_marking(folder / "marking.parquet", recording)
     for capture in recording.captures:
         path = folder / "captures" / f"{capture.node}-{capture.port}.pcapng"
         path.parent.mkdir(exist_ok=True)

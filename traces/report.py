@@ -18,6 +18,7 @@ from orchestrator.plan.metric_registry import PLUGIN_METRICS
 from orchestrator.recording import PortCapture
 from orchestrator.registry import Registry
 from orchestrator.run.frozen_expectations import frozen_notes as frozen_sentences
+from orchestrator.run.verdict import INCOMPLETE
 from traces import figures, html_page, report_files
 from traces.fidelity_text import sentences
 from traces.metrics.sample_table import Table
@@ -63,6 +64,7 @@ MARKS = {
     "missed": "✗",
     "uncertain": "±",
     "unjudged": "–",
+    "stopped": "■",
     "invalid": "⚠",
     "valid": "✓",
     "degraded": "⚠",
@@ -185,6 +187,15 @@ def _figures(run: Run) -> list[str]:
             "path; quantiles of eight groups by size. Incomplete messages are left out."
             "</figcaption></figure>"
         )
+    if run.result.marking:
+        label = "Share of frames marked over the length of the queue"
+        drawn.append(
+            f'<figure><div class="plot">{figures.inline(figures.marking_figure(run), label)}'
+            f"</div><figcaption>{escape(label)} that its congestion point saw, without the frame; "
+            "of the queues that marked most. Eight bins for each factor of two, with 95 % "
+            "intervals (Wilson); the configured curve where marks go by the queue's length "
+            "alone.</figcaption></figure>"
+        )
     if figures.columns_with_values(run):
         label = "State of the algorithms over time"
         drawn.append(
@@ -198,6 +209,7 @@ def _figures(run: Run) -> list[str]:
 def _verdict(run: Run) -> str:
     result = run.result
     head = f"<h2>Verdict: {judgement(result.verdict)}</h2>" + _frozen(run)
+    head += "".join(f"<p>{INCOMPLETE}: {escape(one)}.</p>" for one in result.incomplete)
     if not result.expectations:
         return head + "<p>The plan expects nothing, so there was nothing to judge.</p>"
     rows: list[list[html_page.Cell]] = [

@@ -15,6 +15,7 @@ MEANS = {
     "samples.parquet": "all samples",
     "messages.parquet": "every message, from its start until it was complete",
     "latency.parquet": "histograms of frame latency",
+    "marking.parquet": "frames seen and marked by congestion points, over the queue's length",
     "result.json": "metrics, expectations, fidelity",
     "plan.toml": "the plan, every default written out",
     "manifest.json": "versions and the machine",

@@ -183,9 +183,11 @@ def _option(name: str, text: str, parse: Callable[[object], int]) -> int:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     from traces.capsule.capsule_commands import pack, verify
+    from traces.export.export_commands import app as export
     from traces.figure_command import figure
     from traces.oracle.replay_command import replay
 
     for command in (compare, report, figure, analyze, replay, pack):
         app.command(cls=RunArgumentCommand)(command)
     app.command()(verify)
+    app.add_typer(export)

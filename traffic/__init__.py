@@ -24,10 +24,11 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from traffic.pareto_on_off import PARETO
     from traffic.poisson_flows import POISSON
     from traffic.random_flows import RANDOM_FLOWS
+    from traffic.recorded_flows import FLOWS
     from traffic.selective_repeat import SELECTIVE
     from traffic.socket_traffic import SOCKETS
     from traffic.tcp import TCP
 
-    sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE]
+    sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE, FLOWS]
     collectives = [ALL_REDUCE, ALL_TO_ALL]
     return [*sources, *collectives, SOCKETS, TCP, GO_BACK_N, SELECTIVE, CREDIT]

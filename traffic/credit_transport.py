@@ -94,6 +94,7 @@ def is_requested(state):  # type: ignore[no-untyped-def]
 @compiled
 def time_out(state, flow):  # type: ignore[no-untyped-def]
     """Handle the timeout: data, a request or a credit was lost."""
+    flow.timeouts += 1
     state.announced = -1
     left = (headers_of(flow) + flow.segment) * max(flow.available - state.una, 0)
     state.again = max(state.again, flow.octets_made + left - flow.demand)
@@ -169,6 +170,8 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
         state.una = frame.sequence
         state.nxt = max(state.nxt, state.una)
         arm(state, params, flow, now)
+    if frame.feedback & NEGATIVE != 0:
+        flow.naks += 1
     if frame.feedback & NEGATIVE != 0 and state.una <= frame.delta < state.nxt:
         state.lost[state.lost_tail % WINDOW] = frame.delta
         state.lost_tail += 1
@@ -226,4 +229,5 @@ CREDIT: Algorithm = Algorithm(
     },
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
     leaves_control=True,
+    counts=("timeouts", "naks"),
 )

@@ -1,12 +1,13 @@
 """Go-back-N transport, as RoCE reliable connections: reliability without congestion control.
 
-Every segment is acknowledged: with the next one that is expected, and with how many octets arrived
-in order and how many of these with ECN 11, both counted modulo 2^32, so that an acknowledgement
-that is lost loses nothing. A segment behind a gap is thrown away and answered with one negative
-acknowledgement per gap (the NAK for a sequence error of InfiniBand's reliable connections); the
-source goes back to the segment that is missing, as it does when nothing comes for `timeout`. A
-timeout was too early where an acknowledgement comes after it of a segment that left before it (RFC
-3522, Eifel): these are counted, and a run that has some says so.
+Every segment is acknowledged, or every `ack_every`-th (`traffic.ack_coalescing`): with the next one
+that is expected, and with how many octets arrived in order and how many of these with ECN 11, both
+counted modulo 2^32, so that an acknowledgement that is lost loses nothing. A segment behind a gap
+is thrown away and answered with one negative acknowledgement per gap (the NAK for a sequence error
+of InfiniBand's reliable connections); the source goes back to the segment that is missing, as it
+does when nothing comes for `timeout`. A timeout was too early where an acknowledgement comes after
+it of a segment that left before it (RFC 3522, Eifel): these are counted, and a run that has some
+says so.
 
 What may be under way is what the window of the reaction point says, and `window` at the most.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tailback.plugin import (
+    ACK,
     CE,
     NEVER,
     NOTHING,
@@ -24,10 +26,10 @@ from tailback.plugin import (
     Capability,
     Duration,
     Observed,
-    Params,
     compiled,
     record,
 )
+from traffic.ack_coalescing import STATE_FIELDS, AckCoalescing, acknowledge, is_ack_due
 
 MS = 10**9
 COUNT = (1 << 32) - 1
@@ -39,7 +41,7 @@ NEGATIVE = 1
 """`feedback` of an acknowledgement that requests the missing segments."""
 
 
-class GoBackN(Params):
+class GoBackN(AckCoalescing):
     """Parameters of a connection."""
 
     timeout: Duration = Field(
@@ -64,6 +66,7 @@ STATE = record(
     "asked",  # 1: what is missing was asked for
     "gave_up",  # sender: ps of the last timeout; 0: none, or it is known whether it was too early
     "early_timeouts",  # sender: after which a segment that had left before was acknowledged
+    *STATE_FIELDS,
 )
 """Of both ends; each kernel touches its own end's alone."""
 
@@ -93,6 +96,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         state.deadline = NEVER
     if state.deadline <= now:
         go_back(state, flow)
+        flow.timeouts += 1
         state.gave_up = now
         flow.next_frame = now
         return NOTHING
@@ -126,6 +130,8 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
         state.una = frame.sequence
         state.nxt = max(state.nxt, state.una)
         state.deadline = NEVER if state.una == state.nxt else now + params.timeout
+    if frame.feedback == NEGATIVE:
+        flow.naks += 1
     if frame.feedback == NEGATIVE and frame.sequence == state.una and state.una < state.nxt:
         go_back(state, flow)
     flow.next_frame = now
@@ -133,20 +139,26 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
 
 
 def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
-    """Kernel: a segment came."""
-    answers = 1
-    if frame.sequence == state.expected:
-        state.expected += 1
-        state.asked = 0
-        state.octets = (state.octets + frame.length) & COUNT
-        if frame.mark & CE == CE:
-            state.marked = (state.marked + frame.length) & COUNT
-    elif frame.sequence > state.expected:
-        answers = 1 - state.asked
-        state.asked = 1
-        message.feedback = NEGATIVE
+    """Kernel: a segment came, or the time limit of an acknowledgement is over."""
+    if frame.kind == ACK:
+        answers = acknowledge(state, params, flow)
+    else:
+        state.echo = frame.created
+        if frame.sequence == state.expected:
+            state.expected += 1
+            state.octets = (state.octets + frame.length) & COUNT
+            if frame.mark & CE == CE:
+                state.marked = (state.marked + frame.length) & COUNT
+            answers = is_ack_due(state, params, flow, frame.mark, state.asked, now)
+            state.asked = 0
+        elif frame.sequence > state.expected:
+            answers = NOTHING if state.asked != 0 else acknowledge(state, params, flow)
+            state.asked = 1
+            message.feedback = NEGATIVE
+        else:
+            answers = acknowledge(state, params, flow)
     message.sequence = state.expected
-    message.created = frame.created
+    message.created = state.echo
     message.offset = state.octets
     message.delta = state.marked
     return answers
@@ -162,4 +174,5 @@ GO_BACK_N: Algorithm = Algorithm(
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
     columns=(EARLY,),
     leaves_control=True,
+    counts=("timeouts", "naks"),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,6 +20,7 @@ from tailback.plugin import (
     Waiting,
     messages,
 )
+from traffic.poisson_flows import poisson_times
 
 
 class Repeated(Params):
@@ -90,13 +92,22 @@ class Incast(Params):
     jitter: Duration = Field(
         0, le=10**12, description="largest random delay of an answer, from its round on"
     )
+    arrivals: Literal["periodic", "poisson"] = Field(
+        "periodic", description="rounds at equal distances, or as a Poisson process of that mean"
+    )
+    receiver: Literal["any", "one"] = Field(
+        "any", description="one: the connections of a round go to one node of `to`, drawn"
+    )
     request: Size = Field(
         0, le=10**12, description="size of the request that triggers each answer; 0: no requests"
     )
 
     def frames_offered(self, sender: Sender) -> int | None:
-        """Every connection answers in every round, and asks."""
+        """Every connection answers in every round, and asks; half as many rounds again by chance,
+        and some."""
         rounds = -(-sender.span // self.interval)
+        if self.arrivals == "poisson":
+            rounds += rounds // 2 + 100
         rounds = min(rounds, self.rounds) if self.rounds else rounds
         return sender.flows * rounds * sender.frames_of(max(self.size, self.request))
 
@@ -111,15 +122,19 @@ def incast(params: Incast, ends: Connections) -> ApplicationMessages:
     if params.fan_in > count:
         raise ValueError(f"'fan_in' {params.fan_in} is more than the {count} connections there are")
     random = ends.random()
-    rounds = -(-max(ends.stop - ends.start, 0) // params.interval)
-    rounds = min(rounds, params.rounds) if params.rounds else rounds
-    fan_in = params.fan_in or count
-    order = np.argsort(random.random((rounds, count)), axis=1)[:, :fan_in]
-    connections = np.sort(order, axis=1).reshape(-1)
-    start = ends.start + np.repeat(np.arange(rounds), fan_in) * params.interval
-    late = (random.random(rounds * fan_in) * params.jitter).astype(np.int64)
+    begins = _rounds(params, ends, random)
+    rounds = len(begins)
+    if params.receiver == "one":
+        connections, number = _rounds_by_receiver(params, ends.pairs[:count], rounds, random)
+    else:
+        fan_in = params.fan_in or count
+        order = np.argsort(random.random((rounds, count)), axis=1)[:, :fan_in]
+        connections = np.sort(order, axis=1).reshape(-1)
+        number = np.repeat(np.arange(rounds), fan_in)
+    start = begins[number]
+    late = (random.random(len(connections)) * params.jitter).astype(np.int64)
     if asked:
-        return _on_request(params, connections, start, late, count)
+        return _on_request(params, connections, start, late, count, number)
     start += late
     kept = start < ends.stop
     return ApplicationMessages(
@@ -127,18 +142,57 @@ def incast(params: Incast, ends: Connections) -> ApplicationMessages:
     )
 
 
+def _rounds(params: Incast, ends: Connections, random: np.random.Generator) -> np.ndarray:
+    """Times at which rounds begin, int64[rounds], ps."""
+    if params.arrivals == "poisson":
+        begins = poisson_times(random, params.interval, ends.start, ends.stop)
+        return begins[: params.rounds] if params.rounds else begins
+    rounds = -(-max(ends.stop - ends.start, 0) // params.interval)
+    rounds = min(rounds, params.rounds) if params.rounds else rounds
+    return ends.start + np.arange(rounds) * params.interval
+
+
+def _rounds_by_receiver(
+    params: Incast, pairs: Sequence[tuple[str, str]], rounds: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Connections of all rounds, each round towards one destination, and their rounds, int64[n].
+
+    Raises ValueError where a destination has fewer connections than `fan_in`.
+    """
+    towards: dict[str, list[int]] = {}
+    for connection, (_, target) in enumerate(pairs):
+        towards.setdefault(target, []).append(connection)
+    for target, mine in towards.items():
+        if len(mine) < params.fan_in:
+            raise ValueError(
+                f"'fan_in' {params.fan_in} is more than the {len(mine)} connections to {target}"
+            )
+    groups = [np.array(mine) for mine in towards.values()]
+    chosen: list[np.ndarray] = []
+    for group in (random.random(rounds) * len(groups)).astype(np.int64).tolist():
+        mine = groups[group]
+        drawn = random.permutation(len(mine))[: params.fan_in or len(mine)]
+        chosen.append(mine[np.sort(drawn)])
+    number = np.repeat(np.arange(rounds), [len(one) for one in chosen])
+    return np.concatenate([np.zeros(0, np.int64), *chosen]), number
+
+
 def _on_request(
-    params: Incast, connections: np.ndarray, start: np.ndarray, late: np.ndarray, count: int
+    params: Incast,
+    connections: np.ndarray,
+    start: np.ndarray,
+    late: np.ndarray,
+    count: int,
+    number: np.ndarray,
 ) -> ApplicationMessages:
     """Requests at the times of the rounds; each answer a gate that opens when its own is there."""
     answers = len(connections)
     gates, none = np.arange(answers), np.full(answers, -1)
-    rounds = np.tile((start - start[:1]) // params.interval, 2)
     waiting = Waiting(
         behind=np.append(none, gates),
         opens=np.append(gates, none),
         pauses=late,
-        round=rounds,
+        round=np.tile(number, 2),
         step=np.repeat([0, 1], answers),
     )
     return ApplicationMessages(

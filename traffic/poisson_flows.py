@@ -51,7 +51,8 @@ WEB_SEARCH: Cdf = (
     (30_000_000, 1.0),
 )
 """Web search cluster: DCTCP, figure 4; points as in DCTCP_CDF.txt of
-github.com/HKUST-SING/TrafficGenerator (the same in the HPCC simulator)."""
+github.com/HKUST-SING/TrafficGenerator, the same as traffic_gen/WebSearch_distribution.txt of
+github.com/alibaba-edu/High-Precision-Congestion-Control."""
 
 DATA_MINING: Cdf = (
     (0, 0.0),
@@ -70,6 +71,53 @@ DATA_MINING: Cdf = (
 )
 """Data mining cluster: VL2, figure 2; points as in VL2_CDF.txt of
 github.com/HKUST-SING/TrafficGenerator."""
+
+FB_HADOOP: Cdf = (
+    (0, 0.0),
+    (100, 0.01),
+    (200, 0.02),
+    (300, 0.05),
+    (350, 0.15),
+    (400, 0.20),
+    (500, 0.30),
+    (600, 0.40),
+    (700, 0.50),
+    (1_000, 0.60),
+    (2_000, 0.67),
+    (7_000, 0.70),
+    (30_000, 0.72),
+    (50_000, 0.82),
+    (80_000, 0.87),
+    (120_000, 0.90),
+    (300_000, 0.95),
+    (1_000_000, 0.975),
+    (2_000_000, 0.99),
+    (10_000_000, 1.0),
+)
+"""Hadoop cluster of Facebook, FB_Hadoop of HPCC; points as in
+traffic_gen/FbHdp_distribution.txt of github.com/alibaba-edu/High-Precision-Congestion-Control."""
+
+ALI_STORAGE: Cdf = (
+    (0, 0.0),
+    (4_000, 0.2293),
+    (8_000, 0.6921),
+    (16_000, 0.8061),
+    (32_000, 0.9047),
+    (64_000, 0.9353),
+    (128_000, 0.9677),
+    (256_000, 0.9753),
+    (2_000_000, 1.0),
+)
+"""Distributed storage of Alibaba in 2019; points as in traffic_gen/AliStorage2019.txt of
+github.com/alibaba-edu/High-Precision-Congestion-Control."""
+
+PUBLISHED: dict[str, Cdf] = {
+    "web-search": WEB_SEARCH,
+    "data-mining": DATA_MINING,
+    "fb-hadoop": FB_HADOOP,
+    "ali-storage": ALI_STORAGE,
+}
+"""Value of `sizes` -> its distribution."""
 
 
 def mean(cdf: Cdf) -> float:
@@ -129,7 +177,7 @@ class Poisson(Params):
     load: Ratio = Field(
         Fraction(1, 2), gt=0, le=2, description="share of each sending link's rate, on average"
     )
-    sizes: Literal["web-search", "data-mining", "fixed", "cdf"] = Field(
+    sizes: Literal["web-search", "data-mining", "fixed", "cdf", "fb-hadoop", "ali-storage"] = Field(
         "web-search", description="distribution of sizes; cdf: that of the traffic entry"
     )
     size: Size = Field(100_000, ge=1, le=10**12, description="of every message, where fixed")
@@ -155,8 +203,7 @@ def distribution(params: Poisson, ends: Connections) -> Cdf:
         if not ends.cdf:
             raise ValueError("with sizes = \"cdf\" the table 'cdf' of the traffic is expected")
         return ends.cdf
-    named: dict[str, Cdf] = {"web-search": WEB_SEARCH, "data-mining": DATA_MINING}
-    return named.get(params.sizes, ((params.size, 1.0),))
+    return PUBLISHED.get(params.sizes, ((params.size, 1.0),))
 
 
 def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
@@ -169,7 +216,7 @@ def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     for source in dict.fromkeys(sources.tolist()):
         mine = np.flatnonzero(sources == source)
         gap = bits / (float(params.load) * float(ends.line_rates[mine[0]])) * PS
-        times = _times(random, gap, ends.start, ends.stop)
+        times = poisson_times(random, gap, ends.start, ends.stop)
         chosen = mine[(random.random(len(times)) * len(mine)).astype(np.int64)]
         if params.round_robin:
             chosen = round_robin_connections(chosen, ends.pairs)
@@ -187,7 +234,7 @@ def round_robin_connections(chosen: np.ndarray, pairs: Sequence[tuple[str, str]]
     return np.array([next(turns[pairs[one]]) for one in chosen.tolist()], np.int64)
 
 
-def _times(random: np.random.Generator, gap: float, start: int, stop: int) -> np.ndarray:
+def poisson_times(random: np.random.Generator, gap: float, start: int, stop: int) -> np.ndarray:
     """Times of a Poisson process of mean distance `gap` (ps) in [start, stop), int64[n]."""
     found: list[np.ndarray] = []
     last = float(start)

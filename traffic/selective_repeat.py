@@ -1,7 +1,8 @@
 """Selective repeat: retransmits lost segments alone; without congestion control of its own.
 
-Every segment is answered with the number before which all is there, and with a map of the last
-`MAP` segments up to the one that is answered: what arrived beyond a gap is kept. A segment is lost
+Every segment, or every `ack_every`-th one in order, is answered with the number before which all
+is there, and with a map of the last `MAP` segments up to the one that is answered: what arrived
+beyond a gap is kept. A segment is lost
 when one that was sent `reordering` transmissions after it has been answered (RFC 9002, 6.1.1; by
 transmissions, so that one which was sent again can be found lost again, and what TCP calls the
 ambiguity of retransmissions does not arise: the answer echoes when its segment left), when its
@@ -18,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from tailback.plugin import NEVER, NOTHING, SEND, Algorithm, Capability, Duration, Params, compiled
+from tailback.plugin import NEVER, NOTHING, SEND, Algorithm, Capability, Duration, compiled
+from traffic.ack_coalescing import STATE_FIELDS, AckCoalescing
 from traffic.go_back_n import MS, NEGATIVE, newly_acknowledged
 from traffic.selective_repeat_receiver import MAP, WINDOW, arrived, trimmed
 from traffic.tcp_sender import FIRST_TIMEOUT_PS, arm, update_round_trip
@@ -30,7 +32,7 @@ UNSENT, IN_FLIGHT, ARRIVED, LOST = range(4)
 """State of a segment at its sender."""
 
 
-class Selective(Params):
+class Selective(AckCoalescing):
     """Parameters of a connection."""
 
     min_rto: Duration = Field(
@@ -70,6 +72,9 @@ STATE = np.dtype(
                 "backoff",  # timeouts in a row
                 "expected",  # receiver: the first segment that is missing
                 "marked",  # receiver: octets that came with ECN 11
+                "newest_came",  # receiver: the segment that came last, or whose header did
+                "beyond",  # receiver: one more than the highest segment that came
+                *STATE_FIELDS,
             )
         ),
         ("status", np.int64, (WINDOW,)),  # of a segment
@@ -113,6 +118,7 @@ def mark_lost(state, flow, segment):  # type: ignore[no-untyped-def]
 @compiled
 def time_out(state, params, flow, now):  # type: ignore[no-untyped-def]
     """Nothing came back: all that is under way is lost."""
+    flow.timeouts += 1
     state.backoff += 1
     state.look = state.turns
     for segment in range(state.una, min(state.nxt, state.una + WINDOW)):
@@ -224,6 +230,8 @@ def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
 def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: an acknowledgement is back."""
     begin(state, flow)
+    if frame.feedback == NEGATIVE:
+        flow.naks += 1
     acked = flow.acked
     note_arrivals(state, flow, frame)
     flow.marked += newly_acknowledged(frame.delta, flow.marked)
@@ -245,4 +253,5 @@ SELECTIVE: Algorithm = Algorithm(
     {"send": send, "acknowledged": acknowledged, "arrived": arrived, "trimmed": trimmed},
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
     leaves_control=True,
+    counts=("timeouts", "naks"),
 )

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from tailback.plugin import Algorithm, Capability, Duration, Params
+from traffic.ack_coalescing import MOST_SEGMENTS
 from traffic.tcp_receiver import arrived
 from traffic.tcp_sender import WINDOW, acknowledged, send
 
@@ -35,8 +36,11 @@ class Tcp(Params):
     min_rto: Duration = Field(
         200 * MS, ge=10**6, le=60 * 10**12, description="shortest retransmission timeout"
     )
+    ack_every: int = Field(
+        2, ge=1, le=MOST_SEGMENTS, description="segments in order that one ACK answers (RFC 1122)"
+    )
     delayed_ack: Duration = Field(
-        40 * MS, le=500 * MS, description="delay of an ACK for a second segment; 0: none"
+        40 * MS, le=500 * MS, description="delay of an ACK for further segments; 0: none"
     )
     ecn: bool = Field(False, description="segments are ECN-capable, marks halve the window")
 
@@ -94,4 +98,5 @@ TCP: Algorithm = Algorithm(
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived},
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
+    counts=("timeouts",),
 )

@@ -1,8 +1,8 @@
 """Receiver of the TCP model: reassembly and (delayed) acknowledgements.
 
-Every second segment in order is acknowledged, or one that waits too long (RFC 1122, 4.2.3.2); at
-once, whatever leaves or fills a gap, and what was marked by ECN. Every acknowledgement reports one
-block beyond a gap: that of the segment that has just arrived.
+Every second segment in order is acknowledged (RFC 1122, 4.2.3.2), or every `ack_every`-th, or one
+that waits too long; at once, whatever leaves or fills a gap, and what was marked by ECN. Every
+acknowledgement reports one block beyond a gap: that of the segment that has just arrived.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
     message.offset = block_start
     message.delta = block_end
     message.mark = 0
-    if at_once or state.owed >= 2:
+    if at_once or state.owed >= params.ack_every:
         message.mark = 3 * state.marked
         state.marked = 0
         state.owed = 0
         flow.ack_timer = NEVER
         return SEND
-    # never false: an answer stops it, and the second segment is answered
+    # an answer stops it; further segments that wait keep the time limit of the first
     if flow.ack_timer == NEVER:
         flow.ack_timer = now + params.delayed_ack
     return NOTHING

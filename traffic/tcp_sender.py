@@ -121,6 +121,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         begin(state, params)
     if state.deadline <= now:
         time_out(state, params, now)
+        flow.timeouts += 1
     segment = next_segment(state, params, flow.available)
     if segment == -1:
         flow.next_frame = state.deadline

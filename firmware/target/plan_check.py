@@ -8,6 +8,7 @@ from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.errors import Refused
 from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Sink, Switch
 from orchestrator.plan.external_nodes import externals
+from orchestrator.plan.forwarding_hosts import forwarding_hosts
 from orchestrator.target import Target, runs_on
 
 TARGET = "gateware"
@@ -113,7 +114,7 @@ SUPPORTED_KEYS = {
     "switch": {"service_rate", "buffer", "congestion_point", "pause", "ports", "forwarding"},
 }
 """Keys of a node's table that gateware supports; `_node_lacks` checks some others separately."""
-SEPARATELY_CHECKED_KEYS = {"kind", "target", "inputs", "host_queues", "reaction_time"}
+SEPARATELY_CHECKED_KEYS = {"kind", "target", "inputs", "host_queues", "reaction_time", "forwards"}
 
 
 def _plan_lacks(plan: Plan) -> Iterator[Refused]:
@@ -145,6 +146,13 @@ def _node_lacks(plan: Plan, name: str) -> Iterator[Refused]:
     if isinstance(node, Switch) and len(ports) < 2:
         yield refusal(name, "it needs two ports at least", "Link it to a second node.")
     if isinstance(node, Nic):
+        if name in forwarding_hosts(plan):
+            yield refusal(
+                name,
+                "it forwards no frames of others",
+                f"Set nodes.{name}.forwards = false and join the ends by switches, or run it on "
+                "simulated or software.",
+            )
         if len(ports) > 1:
             yield from _several_ports(plan, name, node)
         if node.host_queues == "shared":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from orchestrator.assembly.world_builder import SeededField
 from orchestrator.engine.lfsr import drawn_below
 from orchestrator.engine.node.transmitter import BIT_PS, CLOCK_BITS
-from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Switch
+from orchestrator.plan import External, Nic, Node, Plan, ResolvedPlan, Switch
 from orchestrator.plan.entity_names import Flow
 from orchestrator.plan.plugin_catalog import Use
 
@@ -21,8 +21,9 @@ comes to a full queue."""
 
 
 def draws_for_room(plan: Plan, node: Node) -> bool:
-    """True if a switch draws which of the frames that arrive together a full queue takes."""
-    if plan.phase == "aligned" or type(node) is not Switch:
+    """True if a switch, or a host that forwards, draws which of the frames that arrive together a
+    full queue takes."""
+    if plan.phase == "aligned" or not isinstance(node, Switch | Nic) or isinstance(node, External):
         return False
     return (node.target or plan.target) in IN_ENGINE
 

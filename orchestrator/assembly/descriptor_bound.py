@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from orchestrator.assembly.node_rows import MESSAGE_FRAMES
 from orchestrator.engine.frames.frame_layout import MINIMUM
 from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
 from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch, Use
 from orchestrator.plan.entity_names import Flow
+from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
 
 CONTROL_PER_PORT = 64
 SPARE = 512
@@ -68,6 +71,8 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
     total = SPARE
     later = {name: _later(resolved, name) for name in ("buffer", "delay", "rate")}
     copies = 1 + max(map(len, plan.groups.values()), default=0)
+    shared = _shared_frames(resolved, shortest)
+    in_switches: dict[str, int] = {}
     for flow in plan.flows():
         if _describes(resolved, flow):
             total += _in_host_queue(resolved, flow, shortest)
@@ -81,14 +86,42 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
             buffer = node_.buffer_of(port.name)
-            inputs = node_.inputs.buffer if node_.inputs else 0
+            inputs = 0
+            if node_.inputs is not None:
+                inputs = max(node_.inputs.buffer, node_.inputs.lossy_buffer or 0)
             most = max([buffer, *later["buffer"]])
             inside = max(inputs, most if inputs else 0) * copies
-            total += len(plan.lanes()) * ((most + inside) // shortest + 2)
+            queued = len(plan.lanes()) * ((most + inside) // shortest + 2)
+            in_switches[port.node] = in_switches.get(port.node, 0) + queued
+        elif isinstance(node_, Nic) and port.node in forwarding_hosts(plan):
+            total += len(plan.lanes()) * (buffer_of(node_) // shortest + 2)
+    for name, queued in in_switches.items():
+        total += min(queued, shared.get(name, queued))
     for node in plan.nodes.values():
         if isinstance(node, Switch) and node.reassembly is not None:
             total += node.reassembly.buffer // shortest + 1
     return total
+
+
+def _shared_frames(resolved: ResolvedPlan, shortest: int) -> dict[str, int]:
+    """Switch whose ports share one memory -> the most frames that it holds, copies included: in the
+    memory, and two of each lane that leave it.
+
+    Without those whose ports trim frames: what is left of these is outside of the memory.
+    """
+    trimming = {
+        holder.partition(".")[0]
+        for holder, use in resolved.uses["congestion_point"].items()
+        if use.algorithm.trims
+    }
+    leaving = 2 * len(resolved.plan.lanes())
+    ports = Counter(port.node for port in resolved.plan.ports())
+    return {
+        name: node.inputs.shared_memory // shortest + leaving * ports[name]
+        for name, node in resolved.plan.nodes.items()
+        if isinstance(node, Switch) and node.inputs and node.inputs.shared_memory
+        if name not in trimming
+    }
 
 
 def _has_short_frames(use: Use) -> bool:

@@ -75,9 +75,11 @@ class Paths:
         hops: list[Hop] = []
         if isinstance(node, Switch):
             service = node.service_of(port.name, link.rate)
-            if node.inputs is not None and before is not None:
-                rate = int(self.plan.links[before.link].rate * node.inputs.speedup)
-                hops.append(Hop(rate, 0, rate, node.inputs.crossbar_latency))
+            inputs = node.inputs
+            # to a memory that ports share there is no transfer
+            if before is not None and inputs is not None and inputs.shared_memory is None:
+                rate = int(self.plan.links[before.link].rate * inputs.speedup)
+                hops.append(Hop(rate, 0, rate, inputs.crossbar_latency))
         delay = link.delay if port.forward else back
         return [*hops, Hop(link.rate, link.overhead, service, delay)]
 

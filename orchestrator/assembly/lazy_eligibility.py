@@ -56,7 +56,8 @@ def mark_lazy_ports(
         return
     for port in builder.ports:
         lane = builder.lanes[port["first_lane"]]
-        if port["ahead"] and lane["queue"] != NONE and lane["granted"] == NEVER:
+        at_switch = builder.nodes[port["node"]]["kind"] == SWITCH
+        if at_switch and port["ahead"] and lane["queue"] != NONE and lane["granted"] == NEVER:
             queue = builder.queues[lane["queue"]]
             simple = (
                 not port["in_order"] and _is_timed_only(queue) and _frees_no_input(builder, port)
@@ -121,7 +122,7 @@ def mark_lazy_nics(builder: WorldBuilder, nodes: Collection[int]) -> None:
 def _is_self_contained(builder: WorldBuilder, port: Row) -> bool:
     """True if no other algorithm affects the frames that leave a port, and its peer is a switch."""
     node, peer = builder.nodes[port["node"]], port["peer"]
-    if node["kind"] != NIC or peer == NONE:
+    if node["kind"] != NIC or node["forwards"] or peer == NONE:
         return False
     if builder.nodes[builder.ports[peer]["node"]]["kind"] != SWITCH:
         return False

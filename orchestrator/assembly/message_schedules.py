@@ -45,6 +45,7 @@ def connections(resolved: ResolvedPlan, name: str) -> Connections:
         stop=plan.duration if entry.stop is None else entry.stop,
         headers=headers(room(resolved, name)),
         cdf=tuple(entry.cdf or ()),
+        priority=entry.priority,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.clocks import drawn_phase, drift, phase
+from orchestrator.assembly.marking_histograms import histogram_rows
 from orchestrator.assembly.message_schedules import schedules
 from orchestrator.assembly.queue_rows import add_queues
 from orchestrator.assembly.route_tables import add_routes
@@ -42,6 +43,7 @@ from orchestrator.plan import (
 )
 from orchestrator.plan.external_nodes import captured
 from orchestrator.plan.field_types import LONGEST_FRAME
+from orchestrator.plan.forwarding_hosts import forwarding_hosts
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
 MESSAGE_FRAMES = 2
@@ -86,6 +88,7 @@ def add_nodes(
             receiver_timer=NEVER,
             **_incoming(links[name]),
             shared_capacity=_shared_memory(node),
+            forwards=int(name in forwarding_hosts(plan)),
             routed=int(isinstance(node, Switch) and node.forwards_by == "ip"),
         )
         builder.drawn.append(SeededField("nodes", row, "lfsr", f"{name}/spread"))
@@ -286,7 +289,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     plan = resolved.plan
     routes = plan.routes()
     on_link = {(port.node, port.link): entity for entity, port in indices.ports.items()}
-    builder.groups = len(indices.groups)
+    builder.groups = histogram_rows(resolved, indices)
     every = dict(schedules(resolved))
     builder.gates = [one.gates for one in every.values() if one.gates is not None]
     carried = {name: iter(one.flows) for name, one in every.items()}
@@ -333,6 +336,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             "source": row,
             "destination": destination,
             "priority": entry.priority,
+            "ack_priority": entry.acknowledged_in(),
             "length": first_length,
             "algorithm": builder.instance(flow.entity, use.algorithm, use.params),
             "limiter": NONE,

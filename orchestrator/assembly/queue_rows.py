@@ -1,4 +1,5 @@
-"""Rows of a switch's buffers: queues before outputs; inputs with their virtual output queues."""
+"""Rows of buffers: queues before outputs of switches and of hosts that forward; inputs with their
+virtual output queues."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ import numpy as np
 
 from orchestrator.assembly.clocks import draws_for_room
 from orchestrator.assembly.lazy_eligibility import lacks_departure_hook
+from orchestrator.assembly.marking_histograms import marked_queues
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
 from orchestrator.engine.node.buffer_occupancy import UNIT_OCTETS
 from orchestrator.engine.records import NEVER, NONE, VOQ
-from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch
+from orchestrator.plan import Inputs, Nic, Port, ResolvedPlan, Switch
+from orchestrator.plan.forwarding_hosts import buffer_of
+from orchestrator.plan.lossless_lanes import input_room, is_lossless
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS
 
 
@@ -24,14 +28,16 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
         for name in {indices.port_of[entity].node for entity in indices.inputs}
     }
     fastest: dict[str, list[int]] = {}
+    counted = {queue.queue: queue for queue in marked_queues(resolved, indices)}
     for entity in indices.buffers:
         port = indices.port_of[entity]
         node = plan.nodes[port.node]
-        assert isinstance(node, Switch)
+        assert isinstance(node, Switch | Nic)
         rate = plan.links[port.link].rate
         if entity in indices.inputs:
+            assert isinstance(node, Switch)
             assert node.inputs is not None
-            fields = {"input": indices.inputs[entity], "capacity": node.inputs.buffer}
+            fields = {"input": indices.inputs[entity]}
             fields |= {"service_rate": rate, "pause_rate": rate}
             _add_input(builder, node.inputs, outputs[port.node], _rows(indices, entity)[0], rate)
         else:
@@ -40,7 +46,13 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             fields = _output(indices, entity, node, rate, fastest[port.node])
         for name, lane in zip(indices.buffers[entity], indices.lanes, strict=True):
             common = _common(builder, resolved, indices, entity, name)
+            if not is_lossless(plan, entity, lane):
+                common |= {"pause": NONE, "pause_timer": NEVER}
+            if entity in indices.inputs and isinstance(node, Switch) and node.inputs is not None:
+                fields["capacity"] = input_room(node.inputs, lane)
             mask = sum(1 << priority for priority in lane.priorities)
+            if (marked := counted.get(name)) is not None:
+                common["marks_leaving" if marked.leaving else "marks_arriving"] = marked.row
             row = builder.add(builder.queues, **common, **fields, priorities=mask)
             builder.drawn.append(SeededField("queues", row, "lfsr", f"{name}/units"))
             if entity not in indices.inputs and draws_for_room(plan, node):
@@ -52,15 +64,18 @@ def _rows(indices: Indices, entity: str) -> list[int]:
     return [indices.queues[name] for name in indices.buffers[entity]]
 
 
-def _output(indices: Indices, entity: str, node: Switch, rate: int, fastest: list[int]) -> Row:
+def _output(
+    indices: Indices, entity: str, node: Switch | Nic, rate: int, fastest: list[int]
+) -> Row:
     """Fields of the queues before an output; `fastest` as of `_two_fastest`."""
     port = indices.port_of[entity]
-    return {
-        "input": NONE,
+    others = {"input": NONE, "pause_rate": _fastest_other(*fastest, own=rate)}
+    if isinstance(node, Nic):
+        return others | {"capacity": buffer_of(node), "service_rate": rate}
+    return others | {
         "crossbar": int(node.inputs is not None),
         "capacity": node.buffer_of(port.name),
         "service_rate": node.service_of(port.name, rate),
-        "pause_rate": _fastest_other(*fastest, own=rate),
     }
 
 
@@ -125,7 +140,7 @@ def units_of(resolved: ResolvedPlan, entity: str, port: Port) -> int:
     capacity = node.buffer_of(port.name)
     if entity == port.input:
         assert node.inputs is not None
-        capacity = node.inputs.buffer
+        capacity = max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
     later = [a.values["buffer"] for a in changes if a.kind == "queue" and "buffer" in a.values]
     most = max([capacity, *later])
     shortest = min((entry.frame for entry in resolved.plan.traffic.values()), default=UNIT_OCTETS)

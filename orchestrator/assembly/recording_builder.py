@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from orchestrator.assembly.ideal_fct import Paths, ideal_ps
+from orchestrator.assembly.marking_histograms import marking_tables
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sample_columns import Probe, rows_at_distinct_times
 from orchestrator.assembly.source_activity import rates_set, sources_on
 from orchestrator.assembly.telemetry_space import headers
 from orchestrator.assembly.timeline_commands import marks
 from orchestrator.assembly.world_assembly import Assembly
+from orchestrator.engine import kernel_guards
 from orchestrator.engine.node.latency_histogram import latency_edges
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NEVER
@@ -32,7 +34,8 @@ class Share:
     """Measurements of one part of a run. All parts sample at the same instants.
 
     `times` int64[n]; `columns` int64[m], which of the plan's columns are its own; `values`
-    int64[n, m]; `latency` int64[marks, groups, bins]; `vanished`: frames lost for want of a
+    int64[n, m]; `latency` int64[marks, rows, bins], of the traffic entries and of
+    what congestion points mark; `vanished`: frames lost for want of a
     descriptor.
     """
 
@@ -49,6 +52,7 @@ class Share:
     def of(cls, assembly: Assembly, nodes: Sequence[str]) -> Share:
         """Of a world that has run, and the nodes that it drove."""
         world, probes = assembly.world, assembly.probes
+        kernel_guards.refuse_fault()
         _refuse_unannounced(assembly)
         rows = int(world.clock[0].row)
         mine = set(nodes)
@@ -144,6 +148,7 @@ def build(
         columns=[probe.column for probe in wanted],
         values=values,
         latency={entry: whole.latency[:, row] for entry, row in indices.groups.items()},
+        marking=marking_tables(resolved, indices, whole.latency),
         latency_marks_ps=np.array(marks(resolved.plan), np.int64),
         latency_edges_ps=latency_edges(),
         events=_events(resolved),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.address_index import GROUP
 from orchestrator.plan import Flow, Plan, Port, Switch
+from orchestrator.plan.forwarding_hosts import forwarding_hosts
 
 
 class Indices:
     """Rows by name: nodes, ports, queues of all lanes, inputs, limiters, flows; address indices.
 
-    `queues` are those of the outputs (switch.sink), then the buffers of the inputs
-    (switch.nic/in), lane by lane (switch.sink/p3); `buffers` names them for every holder.
+    `queues` are those of the outputs (switch.sink), of hosts that forward as well, then the
+    buffers of the inputs (switch.nic/in), lane by lane (switch.sink/p3); `buffers` names them for
+    every holder.
     Addresses: one per flow first (its own source MAC), then one per node, then one per port.
     """
 
@@ -23,9 +25,10 @@ class Indices:
             self.ports_of.setdefault(port.node, []).append(port)
         self.port_rows = {entity: row for row, entity in enumerate(self.ports)}
         at_switch = [e for e, p in self.ports.items() if isinstance(plan.nodes[p.node], Switch)]
+        at_host = [e for e, p in self.ports.items() if p.node in forwarding_hosts(plan)]
         with_inputs = [port.input for e in at_switch if _has_inputs(plan, port := self.ports[e])]
         self.lanes = plan.lanes()
-        holders = [*at_switch, *with_inputs]
+        holders = [*at_switch, *at_host, *with_inputs]
         self.buffers = {e: [e + lane.suffix for lane in self.lanes] for e in holders}
         self.queues = {
             e: row for row, e in enumerate(e for es in self.buffers.values() for e in es)

@@ -22,9 +22,11 @@ from orchestrator.plan.endpoint_metrics import (
 )
 from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.input_problems import Clash
+from orchestrator.plan.lossless_lanes import is_lossless
 from orchestrator.plan.metric import MARKS, WATCHDOG, Sampled
 from orchestrator.plan.metric_registry import ENTITIES, conditions_of, samples_of
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS, Use
+from orchestrator.plan.queue_metrics import ROUTES
 from orchestrator.recording import ACTIVE, RTT, Column
 
 # Sample rows: one for each instant.
@@ -131,14 +133,15 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             continue
         point = resolved.use("congestion_point", holder)
         watched = resolved.use("watchdog", holder) is not None
-        for name in names:
+        for name, lane in zip(names, indices.lanes, strict=True):
             row = indices.queues[name]
             place = "input" if at_input else "port"
             for when in ("", *conditions_of(place)):
                 if _is_sampled(when, point, watched=watched, at_input=at_input):
                     add(samples_of(place, when), at_switch, name, "queues", row)
             for kind in OUTPUT_PLUGINS:
-                observe(kind, holder, at_switch, name, f"{name}/{kind}")
+                if kind != "pause" or is_lossless(plan, holder, lane):
+                    observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
     for entity, way in indices.directions.items():
         if not is_ours(plan, way.sender.node):
@@ -172,8 +175,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         observe("traffic", flow.entry, flow.node, flow.entity, flow.entity)
         observe("transport", flow.entry, flow.node, flow.entity, f"{flow.entity}/transport")
         carrier = resolved.use("transport", flow.entry)
-        if carrier is not None and carrier.algorithm.leaves_control:
-            add(samples_of("flow", RESENT), flow.node, flow.entity, "flows", row)
+        for when in () if carrier is None else (RESENT, *carrier.algorithm.counts):
+            add(samples_of("flow", when), flow.node, flow.entity, "flows", row)
         if not flow.members:
             to = flow.destination
             add(samples_of("flow", RECEIVED), flow.node, flow.entity, "flows", row, to)
@@ -183,7 +186,10 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
     for name, placed in plan.nodes.items():
         restores = isinstance(placed, Switch) and placed.reassembly is not None
         if restores and is_ours(plan, name):
-            add(ENTITIES["switch"], name, name, "nodes", indices.nodes[name])
+            add(samples_of("switch"), name, name, "nodes", indices.nodes[name])
+        routes = isinstance(placed, Switch) and placed.forwards_by == "ip"
+        if routes and is_ours(plan, name):
+            add(samples_of("switch", ROUTES), name, name, "nodes", indices.nodes[name])
     _refuse_repeated(plan.source, found)
     return found
 

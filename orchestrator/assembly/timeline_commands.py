@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.world_builder import WorldBuilder
 from orchestrator.engine.node.world_arrays import World
-from orchestrator.engine.records import MARK, NEVER, SERVE, SET, START_FLOW, STOP_FLOW
+from orchestrator.engine.records import MARK, NEVER, NONE, SERVE, SET, START_FLOW, STOP_FLOW
 from orchestrator.engine.workload import ENDLESS
 from orchestrator.plan import Action, Plan, ResolvedPlan
+from orchestrator.plan.lossless_lanes import has_own_limit
 
 FieldAddress = tuple[str, int, str]
 """(array, row, field)"""
@@ -92,7 +93,7 @@ def commands_of(
             found.append((action.at, SET, 0, int(action.verb == "mend"), place))
             continue
         for name, value in action.values.items():
-            for place in _field_addresses(builder, indices, action.kind, entity, name):
+            for place in _field_addresses(builder, indices, plan, action.kind, entity, name):
                 found.append((action.at, SET, 0, value, place))
     return found
 
@@ -111,17 +112,28 @@ def _hold(
 
 
 def _field_addresses(
-    builder: WorldBuilder | World, indices: Indices, kind: str, entity: str, name: str
+    builder: WorldBuilder | World,
+    indices: Indices,
+    plan: Plan,
+    kind: str,
+    entity: str,
+    name: str,
 ) -> list[FieldAddress]:
-    """Addresses of a changeable value: for a buffer one in every lane."""
+    """Addresses of a changeable value: for a buffer one in every lane that has it."""
     if kind == "link":
         return [("ports", indices.sender(entity), name)]
     if kind == "queue":
         field = "capacity" if name == "buffer" else name
-        return [("queues", indices.queues[own], field) for own in indices.buffers[entity]]
+        lanes = zip(indices.buffers[entity], indices.lanes, strict=True)
+        return [
+            ("queues", indices.queues[own], field)
+            for own, lane in lanes
+            if name != "buffer" or not has_own_limit(plan, entity, lane)
+        ]
     if kind in ("congestion_point", "pause"):
         rows = [indices.queues[own] for own in indices.buffers[entity]]
-        return [(f"params{builder.queues[row][kind]}", 0, name) for row in rows]
+        instances = [int(builder.queues[row][kind]) for row in rows]
+        return [(f"params{instance}", 0, name) for instance in instances if instance != NONE]
     if kind == "reaction_point":
         instance = builder.limiters[indices.limiters[entity]]["algorithm"]
     elif kind == "traffic":

@@ -15,11 +15,12 @@ import numpy as np
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.assembly.memory_offsets import WORD, Offsets
 from orchestrator.assembly.message_dependencies import Gates, concatenated_gates
-from orchestrator.engine import records
+from orchestrator.engine import kernel_guards, records
+from orchestrator.engine.answer_sets import answers_of
 from orchestrator.engine.frames import telemetry_header, type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
-from orchestrator.engine.kernel_events import EVENTS, RP_NAMED, answers_of
+from orchestrator.engine.kernel_events import EVENTS, RP_NAMED
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.lfsr import drawn_below, seed_for
 from orchestrator.engine.node.event_queue import LINES, tournament
@@ -174,6 +175,7 @@ class Assembled:
 
     def sow(self, seed: int) -> None:
         """Give all that a seed decides its value, but the messages, which came laid out."""
+        kernel_guards.forget_fault()
         for one in self.drawn:
             first = self.offsets[one.array, one.index, one.field]
             values, step = one.values(seed), self.offsets.step(one.array)
@@ -257,12 +259,13 @@ class _Layout:
         entity = ENTITIES[algorithm.kind]
         for place, (event, kernel) in called.items():
             answers = answers_of(algorithm.kind, event)
+            whose = algorithm.origin or "a plugin of this process"
+            label = f"{whose}: {algorithm.kind} {algorithm.name!r}, kernel {event!r}"
+            kernel_guards.add_label(kernel, label, answers)
             try:
                 address = kernel_address(kernel, state.dtype, params.dtype, entity, answers)
             except KernelMistake as mistake:
-                whose = algorithm.origin or "a plugin of this process"
-                what = f"{algorithm.kind} {algorithm.name!r}, kernel {event!r}"
-                raise BadInput(f"{whose}: {what}", str(mistake)) from mistake
+                raise BadInput(label, str(mistake)) from mistake
             table[number]["kernels"][place] = address
         plain = state.view(np.ndarray)  # slices of it are made in a third of the time
         # compiled code finds the states of flows behind the first one, plain Python by their places
@@ -374,11 +377,11 @@ def _port_sets(rows: list[tuple[int, ...]]) -> np.ndarray:
 
 
 def _stamps(flows: list[Row], pool: int) -> np.ndarray:
-    """Rows for the stamps of every frame, as many as any flow has room for; one where none has."""
+    """Rows for the stamps of every frame, then of every flow, as many as any flow has room for; one
+    row where none has."""
     most = max((flow.get("stamps", 0) for flow in flows), default=0)
-    return np.zeros(
-        (pool if most else 1, telemetry_header.FIRST + telemetry_header.WORDS * most), np.int64
-    )
+    words = telemetry_header.FIRST + telemetry_header.WORDS * most
+    return np.zeros((pool + len(flows) if most else 1, words), np.int64)
 
 
 def _concatenated(blocks: list[np.ndarray], dtype: np.dtype = records.VOQ) -> np.ndarray:

@@ -12,9 +12,9 @@ from typing import Any
 
 from orchestrator.batch.eta import RemainingTime, Weigh, format_seconds
 from orchestrator.batch.experiment import SIMULATED, Point
-from orchestrator.batch.process_pool import ProcessPool, Say
+from orchestrator.batch.process_pool import LOOK_AHEAD, ProcessPool, Say
 from orchestrator.batch.result_store import FOLDER, Row, Store
-from orchestrator.batch.worker_replies import CRASHED, DONE, IN_PROGRESS, Answer
+from orchestrator.batch.worker_replies import CRASHED, DONE, FAILED, IN_PROGRESS, Answer
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.plan import Plan
 from orchestrator.progress import Progress, Report, silent
@@ -22,7 +22,15 @@ from orchestrator.run.run_result import judge
 from orchestrator.run.verdict import INVALID
 
 STAGE = "running points"
-MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
+MEASURED = (
+    "metrics",
+    "uncertainties",
+    "units",
+    "fidelity",
+    "deadlocks",
+    "incomplete",
+    "notes",
+)
 """Keys of a run's result that are measurements."""
 RunPoint = Callable[[Point], Row]
 """Runs a point of a target that worker processes do not support; returns its measurements."""
@@ -59,13 +67,16 @@ def run_points(
     elsewhere: RunPoint | None = None,
     weigh: Weigh = lambda point: 1.0,
     enough: Callable[[], bool] = lambda: False,
+    failures: dict[str, str] | None = None,
 ) -> list[MeasuredPoint]:
     """Results of all points, in their order, for any number of `jobs` (default: cores).
 
     Points on `simulated` are distributed to worker processes, those of other targets run one after
     another by `elsewhere`. Points in the `store` are not run; results are stored at once, except
     invalid ones of a real machine. Once `enough` returns True no further point is begun, and the
-    points that were not run are not returned. `weigh` is for the remaining time only. Raises
+    points that were not run are not returned. `weigh` is for the remaining time only. With
+    `failures`, which gets the digest and the message of each experiment of which a point fails on
+    `simulated`, such points are not returned, and no further ones of theirs are begun. Raises
     PointFailed, RunFailed.
     """
     found: dict[int, MeasuredPoint] = {}
@@ -80,7 +91,7 @@ def run_points(
     workers = jobs or available_cores()
     left = RemainingTime([point for _, point in wanted], workers, len(points) - len(wanted), weigh)
     progress(Progress(STAGE, left.share, left.words()))
-    for place, row in _rows(wanted, workers, say, elsewhere, enough):
+    for place, row in _rows(wanted, workers, say, elsewhere, enough, failures):
         point = points[place]
         if store is not None and is_storable(point, row):
             store.put(point, row)
@@ -99,13 +110,21 @@ def _rows(
     say: Say,
     elsewhere: RunPoint | None,
     enough: Callable[[], bool],
+    failures: dict[str, str] | None,
 ) -> Iterator[tuple[int, Row]]:
     here = [(place, point) for place, point in wanted if point.subject.target == SIMULATED]
     points = dict(wanted)
-    with ProcessPool(min(workers, max(len(here), 1)), say) as crew:
-        for place, answer in crew.answers(takewhile(lambda one: not enough(), here)):
-            if answer[0] != IN_PROGRESS:
-                yield place, row_of_answer(points[place], answer)
+    ahead = 1 if failures is None else LOOK_AHEAD
+    sound = (one for one in here if one[1].subject.digest not in (failures or ()))
+    with ProcessPool(min(workers, max(len(here), 1)), say, ahead) as crew:
+        for place, answer in crew.answers(takewhile(lambda one: not enough(), sound)):
+            if answer[0] == IN_PROGRESS:
+                continue
+            if failures is not None and answer[0] != DONE:
+                text = answer[1][1] if answer[0] == FAILED else answer[1].strip().splitlines()[-1]
+                failures.setdefault(points[place].subject.digest, text)
+                continue
+            yield place, row_of_answer(points[place], answer)
     for place, point in points.items():
         if point.subject.target == SIMULATED:
             continue

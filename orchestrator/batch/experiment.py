@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.batch.kernel_edit import KernelEdit
 from orchestrator.registry import Registry
 from orchestrator.run.source_digest import digest_of
 
@@ -29,6 +30,16 @@ class Experiment:
     digest: str
     sources: str = ""
     """Digest of the sources that make its results, to detect outdated ones."""
+    kernel: KernelEdit | None = None
+    """Change of a kernel with which it is run."""
+    cpu_s: float | None = None
+    """CPU time (s) after which a point is given up, as one that ends its worker is; None: a point
+    may take any time, and must not end its worker."""
+
+    def with_kernel(self, kernel: KernelEdit) -> Experiment:
+        """The same with a kernel changed: another experiment."""
+        digest = hashlib.sha256(f"{self.digest} {kernel.digest}".encode()).hexdigest()
+        return replace(self, kernel=kernel, digest=digest)
 
     @classmethod
     def of(cls, plan: Plan, target: str | None = None, **how: Any) -> Experiment:

@@ -74,27 +74,39 @@ class MutationTrial:
         """Judge the results of `points()`."""
         count = len(self.seeds)
         parts = [found[at : at + count] for at in range(0, len(found), count)]
-        own = judge_seeds(self.plan, parts[0])
-        sound = [bool(row["met"]) or _open(row) for row in own["expectations"]]
+        own = plan_judgement(self.plan, parts[0])
         mutants = [
-            _judged(self.plan, changed, part, sound)
+            judge_mutant(self.plan, changed, part, own["sound"])
             for changed, part in zip(self.changed, parts[1:], strict=True)
         ]
         counted = [one for one in mutants if not one["same"]]
-        valid = own["verdict"] != INVALID
-        met = own["verdict"] == MET or (valid and all(sound))  # one seed cannot judge a row of many
-        rows = zip(self.plan.expect, sound, strict=True)
-        settled = valid and all(good or expect.known_miss for expect, good in rows)
         return {
             "plan": own["plan"],
             "seeds": self.seeds,
-            "verdict": MET if met else own["verdict"],
+            "verdict": own["verdict"],
             "expectations": own["expectations"],
             "mutants": mutants,
             "counted": len(counted),
             "caught": sum(one["outcome"] == CAUGHT for one in counted),
-            "ok": settled and all(one["outcome"] in ACCEPTED_OUTCOMES for one in mutants),
+            "ok": own["settled"] and all(one["outcome"] in ACCEPTED_OUTCOMES for one in mutants),
         }
+
+
+def plan_judgement(plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str, Any]:
+    """Judgement of the plan itself: of which rows it can be told that a mutant misses them
+    (`sound`), and whether it misses none without a reason (`settled`)."""
+    own = judge_seeds(plan, found)
+    sound = [bool(row["met"]) or _open(row) for row in own["expectations"]]
+    valid = own["verdict"] != INVALID and not any("incomplete" in one.row for one in found)
+    met = own["verdict"] == MET or (valid and all(sound))  # one seed cannot judge a row of many
+    rows = zip(plan.expect, sound, strict=True)
+    return {
+        "plan": own["plan"],
+        "verdict": MET if met else own["verdict"],
+        "expectations": own["expectations"],
+        "sound": sound,
+        "settled": valid and all(good or expect.known_miss for expect, good in rows),
+    }
 
 
 def _open(row: dict[str, Any]) -> bool:
@@ -102,7 +114,7 @@ def _open(row: dict[str, Any]) -> bool:
     return row["of_seeds"] is not None and row["count"] == 1
 
 
-def _judged(
+def judge_mutant(
     plan: Plan, changed: MutatedPlan, found: Sequence[MeasuredPoint], sound: Sequence[bool]
 ) -> dict[str, Any]:
     """Judgement of one mutant: the expectations that detected it, and its outcome."""

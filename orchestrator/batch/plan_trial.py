@@ -129,6 +129,10 @@ def _why(row: Mapping[str, Any], verdict: str) -> str:
         return ""
     if verdict == INVALID:
         return "the machine distorted the run, which says nothing then (see below the table)"
+    if "no_bar" in row:
+        return "its metric has no error bar on real frames, and is judged on `simulated` alone"
+    if row["uncertain"] and row["uncertainty"] is None:
+        return "the machine may have put it off by any amount"
     if row["uncertain"]:
         off = format_output.quantity(row["uncertainty"], row["unit"])
         return f"the machine may have put it off by {off}, and a bound is no further away"

@@ -1,26 +1,30 @@
 """Worker process: runs points on `simulated` one after another, with the engine loaded.
 
-Started as `python -m orchestrator.batch.point_worker DESCRIPTOR`. It receives (table or None,
-seed): an
-experiment's table, or None for the last one; and replies (outcome, result). For a slow point it
-reports the estimated duration before. It writes no file, and ends when its parent does.
+Started as `python -m orchestrator.batch.point_worker DESCRIPTOR`. It receives (experiment or None,
+seed), None for the last experiment, and replies (outcome, result). For a slow point it reports the
+estimated duration before. A point that needs more CPU time than its experiment allows ends the
+worker by SIGXCPU. It writes no file, and ends when its parent does.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import resource
 import select
 import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
 from orchestrator.assembly import ReusableWorld
+from orchestrator.batch.experiment import Experiment
+from orchestrator.batch.kernel_edit import apply_edit
 from orchestrator.batch.worker_replies import CRASHED, DONE, FAILED, IN_PROGRESS, Answer
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan, ResolvedPlan
@@ -114,11 +118,35 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which closes the pipe
     pipe = Connection(descriptor)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
-    bench = PointRunner()
+    bench, cpu_s = PointRunner(), None
     with contextlib.suppress(EOFError, ConnectionError):  # the parent ended, or ends this process
         while True:
-            table, seed = pipe.recv()
-            pipe.send(bench.answer(table, seed, DurationEstimate(pipe.send)))
+            experiment: Experiment | None
+            experiment, seed = pipe.recv()
+            if experiment is not None:
+                apply_edit(experiment.kernel)
+                cpu_s = experiment.cpu_s
+            table = None if experiment is None else experiment.table
+            with _cpu_time(cpu_s):
+                answer = bench.answer(table, seed, DurationEstimate(pipe.send))
+            pipe.send(answer)
+
+
+@contextlib.contextmanager
+def _cpu_time(most_s: float | None) -> Iterator[None]:
+    """Within this block so much more CPU time (s) ends this process; None: any."""
+    if most_s is None:
+        yield
+        return
+    before, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = math.ceil(time.process_time() + most_s)
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, (before, hard))
 
 
 if __name__ == "__main__":

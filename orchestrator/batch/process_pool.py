@@ -18,10 +18,12 @@ from types import TracebackType
 
 from orchestrator import python_command
 from orchestrator.batch.experiment import Point
-from orchestrator.batch.worker_replies import DONE, IN_PROGRESS, Answer
+from orchestrator.batch.worker_replies import DONE, FAILED, IN_PROGRESS, Answer
 from orchestrator.errors import RunFailed
 
 WORKER = "orchestrator.batch.point_worker"
+INVALID = 3
+"""Exit code of a run that has no result."""
 TRIES = 2
 """Number of workers that a point may kill before the pool gives up."""
 PATIENCE_S = 5.0
@@ -68,7 +70,7 @@ class _Worker:
         self.given.append((place, point))
         self.subject = point.subject.digest
         with contextlib.suppress(OSError):
-            self.pipe.send((point.subject.table if new else None, point.seed))
+            self.pipe.send((point.subject if new else None, point.seed))
 
     def end(self) -> int:
         """Close its pipe and wait for its end; returns its return code."""
@@ -95,7 +97,8 @@ class ProcessPool:
         """(number, reply) of points with their numbers, in the order of the replies; a slow point
         has intermediate replies before.
 
-        Raises RunFailed for a point that killed two workers.
+        Raises RunFailed for a point that killed two workers; one whose experiment limits its CPU
+        time has failed with the first.
         """
         waiting = iter(points)
         again: list[tuple[int, Point]] = []
@@ -123,7 +126,10 @@ class ProcessPool:
                 try:
                     answer: Answer = worker.pipe.recv()
                 except (EOFError, OSError):
-                    self._handle_dead_worker(worker, point)
+                    how = self._handle_dead_worker(worker, point)
+                    if point.subject.cpu_s is not None:
+                        worker.given.popleft()
+                        yield place, (FAILED, (INVALID, f"a worker ended {how} while it ran"))
                     again += worker.given
                 else:
                     if answer[0] != IN_PROGRESS:
@@ -156,16 +162,20 @@ class ProcessPool:
                     break
         return looked_at.pop(another or 0) if looked_at else None
 
-    def _handle_dead_worker(self, worker: _Worker, point: Point) -> None:
-        """Report a dead worker; raise RunFailed if its point had killed another one."""
+    def _handle_dead_worker(self, worker: _Worker, point: Point) -> str:
+        """Report a dead worker, and return how it ended; raise RunFailed if its point had killed
+        another one."""
         self._workers.remove(worker)
         code = worker.end()
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        if point.subject.cpu_s is not None:
+            return how
         self._deaths[point.digest] = self._deaths.get(point.digest, 0) + 1
         if self._deaths[point.digest] >= TRIES:
             text = f"{point}: {TRIES} workers ended {how} while they ran it"
             raise RunFailed(f"{text}; run it alone (tailback run) to see why")
         self._say(f"a worker ended {how}; {point} is run again")
+        return how
 
     def __enter__(self) -> ProcessPool:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def judge_seeds(plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str, Any]:
     """Judge several seeds of one experiment by the expectations of a plan.
 
     An expectation is met if it is met with every seed, or by its `of_seeds`. A seed with an invalid
-    run makes the whole result invalid.
+    run makes the whole result invalid, one with an incomplete scheme makes it missed.
     """
     alone = single(plan)
     judged = [one.judged_by(alone) for one in found]
@@ -67,7 +68,11 @@ def judge_seeds(plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str, Any]:
         "plan": subject.name,
         "title": plan.title,
         "target": subject.target,
-        "verdict": _verdict(rows, [one.row["fidelity"]["verdict"] for one in found]),
+        "verdict": _verdict(
+            rows,
+            [one.row["fidelity"]["verdict"] for one in found],
+            incomplete=any("incomplete" in one.row for one in found),
+        ),
         "expectations": rows,
         "seeds": [
             {
@@ -97,7 +102,8 @@ def over_seeds(of_seeds: str | None, rows: Sequence[dict[str, Any]]) -> dict[str
     """
     first, values = rows[0], [row["value"] for row in rows]
     known = [value for value in values if value is not None]
-    bars = [row.get("uncertainty", 0.0) for row in rows]
+    no_bar = any("no_bar" in row for row in rows)
+    bars = [_bar(row) for row in rows]
     median = statistics.median(values) if len(known) == len(values) else None
     met_in = sum(row["met"] for row in rows)
     if of_seeds is None:
@@ -111,14 +117,15 @@ def over_seeds(of_seeds: str | None, rows: Sequence[dict[str, Any]]) -> dict[str
         low, high = first["min"], first["max"]
         off = statistics.median(bars)
         uncertain = median is not None and is_uncertain(median, off, low, high)
-        met = not uncertain and median is not None and _within(median, low, high)
+        met = not (uncertain or no_bar) and median is not None and _within(median, low, high)
     kept = ("metric", "of", "phase", "min", "max", "unit")
     return {
         **{key: first[key] for key in kept},
         "of_seeds": of_seeds,
         "met": met,
         "uncertain": uncertain,
-        "uncertainty": max(bars),
+        "uncertainty": max(bars) if max(bars) < math.inf else None,
+        **({"no_bar": True} if no_bar else {}),
         "met_in": met_in,
         "count": len(rows),
         "mean": statistics.fmean(known) if known else None,
@@ -132,15 +139,24 @@ def over_seeds(of_seeds: str | None, rows: Sequence[dict[str, Any]]) -> dict[str
     }
 
 
+def _bar(row: dict[str, Any]) -> float:
+    """Error bar of a row: 0 where no machine was measured, infinite where it is unbounded."""
+    off: float | None = row.get("uncertainty", 0.0)
+    return math.inf if off is None else off
+
+
 def _within(value: float, low: float | None, high: float | None) -> bool:
     return (low is None or value >= low) and (high is None or value <= high)
 
 
-def _verdict(rows: Sequence[dict[str, Any]], fidelities: Sequence[str]) -> str:
+def _verdict(rows: Sequence[dict[str, Any]], fidelities: Sequence[str], *, incomplete: bool) -> str:
     if INVALID in fidelities:
         return INVALID
+    rows = [row for row in rows if "no_bar" not in row]
     if not rows:
         return UNJUDGED
+    if incomplete:
+        return MISSED
     if all(row["met"] for row in rows):
         return MET
     return UNCERTAIN if all(row["met"] or row["uncertain"] for row in rows) else MISSED

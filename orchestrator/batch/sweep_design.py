@@ -184,7 +184,7 @@ class Sweep:
         resolved = self.plan.check(Registry.load())
         written = self.plan.unexpanded() if varies_fabric(self.axes) else self.plan.written()
         table = {**(written or {}), "sweep": self.table}
-        return write(with_absolute_paths(table, plan_files(resolved)))
+        return write(with_absolute_paths(table, plan_files(resolved), self.plan.folder))
 
     def order(self) -> list[int]:
         """Indices of the parameter points in the order of their runs."""

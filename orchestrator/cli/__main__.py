@@ -29,10 +29,14 @@ import atexit  # noqa: E402
 import contextlib  # noqa: E402
 import gc  # noqa: E402
 import os  # noqa: E402
+import signal  # noqa: E402
+from types import FrameType  # noqa: E402
 
 NEW_OBJECTS = 500_000
 """So many are made before Python looks for rings of them to drop: importing makes some 300 000, and
 drops next to none."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 SPIN = ("OPENBLAS_THREAD_TIMEOUT", "4")
 """2^4 clocks: for so long the threads of numpy's linear algebra look for work before they sleep. By
 default it is a thirtieth of a second of each core, after every import of numpy. Their number, which
@@ -43,6 +47,8 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     _open_standard_files()
     _check_surroundings()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave_at_once)
     gc.set_threshold(NEW_OBJECTS)
     os.environ.setdefault(*SPIN)
     atexit.register(_leave)
@@ -74,6 +80,12 @@ def _check_surroundings() -> None:
             del os.environ[name]
 
 
+def _leave_at_once(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C while still importing: nothing has begun, and an exception could end up anywhere."""
+    os.write(2, b"tailback: interrupted before anything began\n")
+    os._exit(INTERRUPTED)
+
+
 def _leave() -> None:
     """Flush the stdout from before `exits.name_stdout`, to which a debugger prints, and skip
     garbage collection, since the process ends."""
@@ -97,10 +109,14 @@ def _run() -> None:
         # No module of tailback can be read: too few files, no rights, no memory.
         print(f"tailback: cannot be started: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:  # Ctrl-C while still importing
+    try:
+        if signal.getsignal(signal.SIGINT) is _leave_at_once:  # the command line has its own
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        code = command_line(sys.argv[1:])
+    except KeyboardInterrupt:
         print("tailback: interrupted before anything began", file=sys.stderr)
-        sys.exit(130)
-    sys.exit(command_line(sys.argv[1:]))
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 if __name__ == "__main__":

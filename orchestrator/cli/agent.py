@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.curve_key_options import Keys
+from orchestrator.cli.metrics_option import Metrics, check_metrics
 from orchestrator.errors import BadInput, Refused
 from orchestrator.terminal import exit_codes
 from orchestrator.terminal.escape_control import plain
@@ -40,6 +41,7 @@ def agent(
             metavar="DIR", help="Folder of its journal, by which its successor cleans up."
         ),
     ] = None,
+    metrics: Metrics = None,
 ) -> None:
     """Serve this machine to a controller.
 
@@ -67,9 +69,12 @@ def agent(
     called = name or re.sub(r"[^A-Za-z0-9_.-]", "-", platform.node()) or "agent"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", called):
         raise BadInput("--name", f"{called[:70]!r}: letters, digits, '.', '_' and '-' are expected")
-    asyncio.run(
-        serve(called, listen, keys or default_folder(), state or default_state(), exit_codes.say)
+    check_metrics(metrics)
+    serving = serve(
+        *(called, listen, keys or default_folder(), state or default_state(), exit_codes.say),
+        metrics=metrics,
     )
+    asyncio.run(serving)
 
 
 def release(

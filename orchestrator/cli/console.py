@@ -11,6 +11,7 @@ import typer
 from orchestrator import program_permission
 from orchestrator.cli import batch_options as shared
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
+from orchestrator.cli.metrics_option import Metrics, check_metrics, serve_metrics
 from orchestrator.errors import BadInput
 from orchestrator.terminal.run_arguments import RunArgumentCommand
 from orchestrator.terminal.run_lookup import BASE, find_run, is_counted, is_run
@@ -43,6 +44,7 @@ def console(
     controller_key: ControllerKeyWithController = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Parent of run folders.")] = BASE,
     programs: shared.Programs = None,
+    metrics: Metrics = None,
 ) -> None:
     """Run, watch, steer and re-read experiments in the terminal.
 
@@ -54,7 +56,9 @@ def console(
     program_permission.choose(programs)
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise BadInput("tailback console", "needs a terminal; it is neither piped nor redirected")
+    check_metrics(metrics)
     from orchestrator.console.app import Console
+    from orchestrator.console.console_metrics import ConsoleExporter
     from orchestrator.console.key_bindings import keymap
     from orchestrator.console.run_launcher import Draft
 
@@ -74,7 +78,8 @@ def console(
         draft = None if source or sweep else Draft.of(run)
     app = Console(source, base=out, draft=draft, sweep=sweep)
     app.own_keys, app.site = own, site
-    app.run()
+    with serve_metrics(metrics, ConsoleExporter(app).readings):
+        app.run()
     if app.source is not None:
         app.source.close()
     if app.sweep is not None:

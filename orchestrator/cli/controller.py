@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.curve_key_options import ControllerKey, Keys
+from orchestrator.cli.metrics_option import Metrics, check_metrics
 from orchestrator.terminal import exit_codes, format_output
 
 ADDRESS_HELP = "Where a controller listens: tcp://127.0.0.1:7011."
@@ -27,6 +28,7 @@ def controller(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Run folders are made in DIR/<plan>/.")
     ] = Path("runs"),
+    metrics: Metrics = None,
 ) -> None:
     """Run plans across machines.
 
@@ -48,8 +50,9 @@ def controller(
     from orchestrator.testbed.curve_keys import default_folder
     from orchestrator.testbed.inventory import Testbed
 
+    check_metrics(metrics)
     bed = Testbed.load(testbed).needs_machines(testbed)
-    asyncio.run(serve(bed, listen, keys or default_folder(), out, exit_codes.say))
+    asyncio.run(serve(bed, listen, keys or default_folder(), out, exit_codes.say, metrics))
 
 
 def machines(

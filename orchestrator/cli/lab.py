@@ -65,7 +65,7 @@ def lab(
       tailback run quickstart --controller tcp://127.0.0.1:7011 --keys lab/keys/user
       kill $(cat lab/pid)
 
-    Exit codes: 0 ended, 2 this machine has no namespaces.
+    Exit codes: 0 ended, 2 this machine has no namespaces, or a lab runs in the folder.
     """
     if not sys.platform.startswith("linux"):
         raise Refused("tailback lab", f"it needs Linux, and this is {sys.platform}", "")
@@ -79,13 +79,48 @@ def lab(
 
 
 @contextlib.contextmanager
-def _lab_folder(folder: Path | None) -> Iterator[Path]:
+def _only_lab_in(folder: Path, *, keep: bool) -> Iterator[None]:
+    """Refuse a folder in which a lab runs, at once and untouched; `keep`: hold it for this lab."""
+    from orchestrator.run import folder_lock
+
+    handle = None
+    try:
+        handle = folder_lock.acquire(folder)
+    except BlockingIOError as error:
+        text = (
+            f"{folder}: a lab runs in it{_running_in(folder)}; end that one, or name another folder"
+        )
+        raise BadInput("--folder", text) from error
+    except OSError as error:
+        if error.errno not in folder_lock.UNKNOWN_HERE:
+            raise BadInput("--folder", f"{folder}: {error.strerror}") from error
+    if not keep:  # the process that is started takes the lock
+        folder_lock.release(handle)
+        yield
+        return
+    try:
+        yield
+    finally:
+        folder_lock.release(handle)
+
+
+def _running_in(folder: Path) -> str:
+    """How to end the lab in a folder, as far as its file says."""
+    try:
+        return f" (kill {int((folder / 'pid').read_text(encoding='ascii'))})"
+    except (OSError, ValueError):
+        return ""
+
+
+@contextlib.contextmanager
+def _lab_folder(folder: Path | None, *, keep: bool = True) -> Iterator[Path]:
     if folder is not None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise BadInput("--folder", f"{folder}: cannot be made ({error.strerror})") from error
-        yield folder
+        with _only_lab_in(folder, keep=keep):
+            yield folder
         return
     with tempfile.TemporaryDirectory(prefix="tailback-lab-") as made:
         yield Path(made)
@@ -147,7 +182,7 @@ def _detached(folder: Path, options: list[str]) -> None:
     """Start it as a process of its own, and wait until it is up."""
     from orchestrator import python_command
 
-    with _lab_folder(folder), (folder / "log").open("wb") as log:
+    with _lab_folder(folder, keep=False), (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             python_command.module("orchestrator.cli", "lab", "--folder", str(folder), *options),
             stdin=subprocess.DEVNULL,

@@ -30,6 +30,8 @@ COMMANDS = {
     "console": "console",
     "plans": "plans",
     "plugins": "plugins",
+    "import": "import_files",
+    "metrics": "metrics",
     "headroom": "headroom",
     "network": "network",
     "hunt": "hunt",

@@ -16,8 +16,16 @@ from orchestrator.terminal import exit_codes, format_output
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from orchestrator.batch.batch_executor import MeasuredPoint
+    from orchestrator.batch.experiment import Point
+    from orchestrator.plan import Plan
+
 COLUMNS = ("", "mutant", "missed by", "value", "expected")
+DRAWN_COLUMNS = ("", "mutant", "missed by, or moved", "value", "expected, or without")
 GOOD = ("caught", "same", "survived as said")
+QUIET = ("equivalent", "within seeds", "not run")
+"""Outcomes of drawn mutants that do not count."""
+DRAWN_SEEDS = "5"
 
 
 def mutate(
@@ -33,13 +41,28 @@ def mutate(
         bool, typer.Option("--all", help="Every shipped plan that has mutants.")
     ] = False,
     seeds: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="N",
             help="How many seeds, a list (3,5,8..12), or 'plan'. Of several, more than half have "
-            "to miss.",
+            "to miss. Default: 1; with --draw 5.",
         ),
-    ] = "1",
+    ] = None,
+    draw: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=10_000,
+            help="Draw N mutants of the plan and of its kernels, in place of those that it lists.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="S", min=0, max=1 << 62, help="With --draw: the seed that draws. Default: 1."
+        ),
+    ] = 1,
     changes: shared.Changes = None,
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
@@ -54,9 +77,15 @@ def mutate(
     Every [[mutant]] of a plan is run on `simulated` beside the plan itself. One that misses no
     expectation survives: the plan would call such a fault `met`.
 
+    With --draw the mutants are drawn by a seed: values of the plan changed, sources, hosts and
+    schemes removed, and the kernels of its algorithms edited. Those count that move a quantity of
+    the plan's rows, figures, algorithms or sources by more than its seeds do (3 standard errors and
+    5 %). Survivors are listed with what they moved.
+
     \b
       tailback mutate netfpga-fig08
       tailback mutate quickstart mine.toml --seeds 5
+      tailback mutate codel --draw 50 --seed 7
       tailback mutate --all --json | jq '.[] | select(.ok | not) | .plan'
 
     \b
@@ -70,16 +99,19 @@ def mutate(
 
     if every == bool(plans):
         raise BadInput("tailback mutate", "name plans, or --all for every shipped one with mutants")
-    trials = []
-    for name in plans or _with_mutants():
-        plan = load_plan(name, changes or [])
-        trials.append(MutationTrial.of(plan, read_seeds(seeds, plan)))
-    found = shared.run_points([p for trial in trials for p in trial.points()], out, jobs, fresh)
-    results = []
-    for trial in trials:
-        count = len(trial.points())
-        results.append(trial.judge(found[:count]))
-        found = found[count:]
+    chosen = [load_plan(name, changes or []) for name in plans or _with_mutants()]
+    if draw is None:
+        trials = [MutationTrial.of(one, read_seeds(seeds or "1", one)) for one in chosen]
+        found = shared.run_points([p for trial in trials for p in trial.points()], out, jobs, fresh)
+        results = []
+        for trial in trials:
+            count = len(trial.points())
+            results.append(trial.judge(found[:count]))
+            found = found[count:]
+    else:
+        results = [
+            _drawn(one, draw, seed, seeds or DRAWN_SEEDS, out, jobs, fresh) for one in chosen
+        ]
     if as_json:
         format_output.print_json(results)
     else:
@@ -90,6 +122,21 @@ def mutate(
     raise typer.Exit(
         exit_codes.MET if all(result["ok"] for result in results) else exit_codes.MISSED
     )
+
+
+def _drawn(
+    plan: Plan, count: int, seed: int, seeds: str, out: Path, jobs: int | None, fresh: bool
+) -> dict[str, Any]:
+    """Result of the trial of a plan's drawn mutants."""
+    from orchestrator.batch.drawn_trial import DrawnTrial
+    from orchestrator.batch.seed_statistics import read_seeds
+
+    trial = DrawnTrial(plan, count, seed, read_seeds(seeds, plan))
+
+    def run(points: list[Point], failures: dict[str, str] | None) -> list[MeasuredPoint]:
+        return shared.run_points(points, out, jobs, fresh, failures=failures)
+
+    return trial.run(run)
 
 
 def _with_mutants() -> list[str]:
@@ -107,12 +154,22 @@ def show_trial(result: dict[str, Any]) -> None:
     from rich.text import Text
 
     out = format_output.console()
-    rows = [row for mutant in result["mutants"] for row in _rows(mutant)]
-    out.print(format_output.table(COLUMNS, rows, title=result["plan"]))
+    drawn = "draw" in result
+    rows_of = _drawn_rows if drawn else _rows
+    rows = [row for mutant in result["mutants"] for row in rows_of(mutant)]
+    columns = DRAWN_COLUMNS if drawn else COLUMNS
+    out.print(format_output.table(columns, rows, title=result["plan"]))
     seeds = f"{len(result['seeds'])} seeds" if len(result["seeds"]) > 1 else "1 seed"
-    same = len(result["mutants"]) - result["counted"]
-    same_text = f", {same} said to be the same" if same else ""
-    text = f"{result['caught']} of {result['counted']} mutants caught{same_text} ({seeds})"
+    if drawn:
+        others = [f"{result['outcomes'][one]} {one}" for one in QUIET if result["outcomes"][one]]
+        drawn_by = result["seed"]
+        share = f", {result['caught'] / result['counted']:.0%}" if result["counted"] else ""
+        text = f"{result['caught']} of {result['counted']} mutants that count caught{share}"
+        text += f" ({'; '.join([*others, f'drawn by seed {drawn_by}', seeds])})"
+    else:
+        same = len(result["mutants"]) - result["counted"]
+        same_text = f", {same} said to be the same" if same else ""
+        text = f"{result['caught']} of {result['counted']} mutants caught{same_text} ({seeds})"
     out.print(Text(text, "green" if result["ok"] else "red"))
     if result["verdict"] != "met":
         missed = [row for row in result["expectations"] if not row["met"]]
@@ -154,11 +211,34 @@ def _rows(mutant: dict[str, Any]) -> list[list[Any]]:
     return rows
 
 
+def _drawn_rows(mutant: dict[str, Any]) -> list[list[Any]]:
+    """Rows of one drawn mutant: what caught it; of a survivor what moved."""
+    rows: list[list[Any]] = []
+    if mutant["outcome"] == "survived":
+        for one in mutant["moved"]:
+            sides = [_number(one[side]) for side in ("after", "before")]
+            rows.append(["", "", f"(moved: {one['quantity']})", *sides])
+    elif mutant["outcome"] == "caught":
+        for one in mutant["caught_by"]:
+            rows.append(["", "", one["called"], _value(one), _bounds(one)])
+    elif mutant["outcome"] == "not run":
+        rows.append(["", "", f"({mutant['reasons']})", "", ""])
+    rows = rows or [["", "", "", "", ""]]
+    rows[0][:2] = [_mark(mutant["outcome"]), mutant["change"]]
+    return rows
+
+
+def _number(value: float | None) -> str:
+    return "no value" if value is None else f"{value:.4g}"
+
+
 def _mark(outcome: str) -> Text:
     from rich.text import Text
 
     if outcome in GOOD:
         return Text(outcome, "green")
+    if outcome in QUIET:
+        return Text(outcome)
     return Text(outcome.upper(), "bold red")
 
 

@@ -13,6 +13,13 @@ from orchestrator import program_permission
 from orchestrator.cli import batch_options as shared
 from orchestrator.cli import plans, run_summary
 from orchestrator.cli.curve_key_options import ControllerKeyWithController, KeysWithController
+from orchestrator.cli.metrics_option import (
+    Metrics,
+    MetricsHold,
+    check_metrics,
+    hold_seconds,
+    serve_metrics,
+)
 from orchestrator.cli.plan_key_completion import complete_key
 from orchestrator.cli.target_option_flags import (
     GroupedCommand,
@@ -106,6 +113,8 @@ def run(
     ] = None,
     keys: KeysWithController = None,
     controller_key: ControllerKeyWithController = None,
+    metrics: Metrics = None,
+    metrics_hold: MetricsHold = "20s",
     options: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Run a plan and judge the run.
@@ -124,23 +133,32 @@ def run(
       tailback run external-switch --target software --external sw.sink=eth3 ...
       tailback run quickstart --as profile.json --seeds 20
       tailback run mine.toml --target gateware --controller tcp://10.0.0.1:7011
+      tailback run mine.toml --target software --metrics 127.0.0.1:9464
 
     \b
     Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed,
     2 bad input or refused by the target, 3 the run is invalid (the machine
-    distorted it), uncertain (its error bars hold a bound), or failed.
+    distorted it), uncertain (its error bars hold a bound), stopped before its
+    end, or failed.
     """
     program_permission.choose(programs)
     if seeds is None and (jobs is not None or fresh):
         raise BadInput("--jobs, --fresh", "they are for several seeds; add --seeds N")
     if seeds is not None:
-        for option, given in (("--seed", seed), ("--controller", controller)):
+        for option, given in (
+            *(("--seed", seed), ("--controller", controller), ("--metrics", metrics)),
+        ):
             if given is not None:
                 raise BadInput(option, "not together with --seeds; leave one of the two out")
+    check_metrics(metrics)
+    hold_s = hold_seconds(metrics_hold)
     check_options(options)
     if controller is not None:
         if frozen is not None:
             raise BadInput("--frozen", "not together with --controller; leave one of the two out")
+        if metrics is not None:
+            text = "not together with --controller: start the controller itself with --metrics"
+            raise BadInput("--metrics", text)
         from orchestrator.cli.run_remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
@@ -193,30 +211,38 @@ def run(
 
             if (lack := session_registry.missing_folder_reason()) is not None:
                 exit_codes.say(f"no console can watch this run: {lack}")
+        from orchestrator.metrics_export.run_exporter import RunExporter
         from orchestrator.terminal import progress_view
 
-        with progress_view.shown() as progress:
-            done = run_plan(
-                loaded,
-                seed=seed,
-                out=out,
-                progress=progress,
-                report=report,
-                live=live,
-                testbed=bed,
-                programs=programs is not False,
-                frozen=before,
-                profile_entry=profile_entry,
-            )
-    for problem in Registry.load().problems:
-        if problem not in said:
-            exit_codes.say(problem)
-    if as_json:
-        format_output.print_json(
-            {"folder": str(done.folder) if done.folder else None, **done.result}
-        )
-    else:
-        run_summary.show_result(done.result, done.folder)
+        exporter = RunExporter()
+        with serve_metrics(metrics, exporter.readings) as endpoint:
+            with progress_view.shown() as progress:
+                done = run_plan(
+                    loaded,
+                    seed=seed,
+                    out=out,
+                    progress=progress,
+                    report=report,
+                    live=live,
+                    testbed=bed,
+                    programs=programs is not False,
+                    frozen=before,
+                    profile_entry=profile_entry,
+                    observe=None if endpoint is None else exporter.observe,
+                )
+            if endpoint is not None:
+                exporter.finish(done.recording, done.result)
+            for problem in Registry.load().problems:
+                if problem not in said:
+                    exit_codes.say(problem)
+            if as_json:
+                format_output.print_json(
+                    {"folder": str(done.folder) if done.folder else None, **done.result}
+                )
+            else:
+                run_summary.show_result(done.result, done.folder)
+            if endpoint is not None:
+                endpoint.hold(hold_s, exit_codes.say)
     raise typer.Exit(CODES.get(done.result["verdict"], exit_codes.INVALID))
 
 

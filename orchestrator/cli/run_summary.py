@@ -20,7 +20,7 @@ UNASKED = {"unjudged": ": the plan expects nothing"}
 def _mark(e: dict[str, Any]) -> Any:
     from rich.text import Text
 
-    if "of_seeds" in e:
+    if "of_seeds" in e or "no_bar" in e:
         return Text("not judged", "yellow")
     if e.get("uncertain"):
         return Text("uncertain", "bold yellow")
@@ -31,18 +31,25 @@ def _expectation(e: dict[str, Any], units: dict[str, str]) -> list[Any]:
     unit = e.get("unit") or units.get(e["metric"], "")
     value = format_output.quantity(e["value"], unit)
     if e.get("uncertain"):
-        value += f" ± {format_output.quantity(e['uncertainty'], unit)}"
+        off = e["uncertainty"]
+        value += f" ± {'∞' if off is None else format_output.quantity(off, unit)}"
     asked = format_output.band(e.get("min"), e.get("max"), unit)
     return [_mark(e), e["metric"], e["of"], e.get("phase") or "run", value, asked]
 
 
-def _waiting(rows: list[dict[str, Any]]) -> list[str]:
-    """Lines about expectations that one seed cannot judge."""
-    count = sum("of_seeds" in row for row in rows)
-    if not count:
-        return []
-    are = "expectation is" if count == 1 else "expectations are"
-    return [f"{count} {are} not judged from one seed (of_seeds); run it with --seeds N"]
+def _unjudged(rows: list[dict[str, Any]]) -> list[str]:
+    """Lines about expectations that this run cannot judge."""
+    reasons = {
+        "of_seeds": "not judged from one seed (of_seeds); run it with --seeds N",
+        "no_bar": "not judged on real frames, because the metric has no error bar; run it on "
+        "--target simulated",
+    }
+    lines = []
+    for key, reason in reasons.items():
+        if count := sum(key in row for row in rows):
+            are = "expectation is" if count == 1 else "expectations are"
+            lines.append(f"{count} {are} {reason}")
+    return lines
 
 
 def _machine(fidelity: dict[str, Any]) -> str:
@@ -103,8 +110,10 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         out.print(format_output.table(("", "metric", "of", "phase", "value", "expected"), rows))
     met = sum(e["met"] for e in result["expectations"])
     verdict = result["verdict"]
-    asked = sum("of_seeds" not in e for e in result["expectations"])
-    count = f" ({met} of {asked})" if asked else UNASKED.get(verdict, "")
+    asked = sum(not e.keys() & {"of_seeds", "no_bar"} for e in result["expectations"])
+    count = f" ({met} of {asked})" if asked else ""
+    if not result["expectations"]:
+        count = UNASKED.get(verdict, "")
     fidelity = result["fidelity"]
     lines = [
         ("verdict", Text(verdict + count, COLOURS.get(verdict, "yellow"))),
@@ -113,7 +122,7 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         *_slower(fidelity),
         *(("note", Text(note)) for note in result.get("notes", [])),
         *(("frozen", Text(said)) for said in _frozen(result)),
-        *(("note", Text(note)) for note in _waiting(result["expectations"])),
+        *(("note", Text(note)) for note in _unjudged(result["expectations"])),
         ("ran", Text(f"{result['plan']} on {result['target']}, seed {result['seed']}")),
         ("machine", Text(_machine(fidelity)))
         if "lateness_s" in fidelity

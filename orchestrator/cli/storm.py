@@ -6,6 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from orchestrator.cli.metrics_option import (
+    Metrics,
+    MetricsHold,
+    check_metrics,
+    hold_seconds,
+    serve_metrics,
+)
 from orchestrator.terminal import exit_codes, format_output
 
 CODES = {"gapless": exit_codes.MET, "lapsed": exit_codes.MISSED, "unproven": exit_codes.INVALID}
@@ -73,6 +80,8 @@ def storm(
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    metrics: Metrics = None,
+    metrics_hold: MetricsHold = "20s",
 ) -> None:
     """Keep neighbours paused by PAUSE or PFC without a lapse, as a broken NIC does.
 
@@ -90,21 +99,29 @@ def storm(
     the sender.
     """
     from orchestrator.pause_storm.storm_interfaces import opened
+    from orchestrator.pause_storm.storm_metrics import StormExporter
     from orchestrator.pause_storm.storm_report import report_table as table
     from orchestrator.pause_storm.storm_request import read
     from orchestrator.pause_storm.storm_runner import run_storm as held
     from orchestrator.terminal import progress_view
 
+    check_metrics(metrics)
+    hold_s = hold_seconds(metrics_hold)
     asked = read(
         *(interfaces, priorities, quanta, rate, duration, pattern, margin, far_end or [], in_use)
     )
-    with opened(asked) as ports, progress_view.shown() as progress:
-        outcome = held(asked, ports, progress)
-    report = table(outcome)
-    if as_json:
-        format_output.print_json(report)
-    else:
-        _show(report)
+    exporter = StormExporter(asked, interfaces)
+    with serve_metrics(metrics, exporter.readings) as endpoint:
+        with opened(asked) as ports, progress_view.shown() as progress:
+            outcome = held(asked, ports, progress, exporter.observe)
+        report = table(outcome)
+        exporter.finish(report)
+        if as_json:
+            format_output.print_json(report)
+        else:
+            _show(report)
+        if endpoint is not None and outcome.interrupted is None:
+            endpoint.hold(hold_s, exit_codes.say)
     if outcome.interrupted is not None:
         raise outcome.interrupted
     raise typer.Exit(CODES[report["verdict"]])

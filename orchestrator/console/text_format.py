@@ -12,6 +12,7 @@ VERDICTS = {
     "missed": "✗ missed",
     "uncertain": "± uncertain",
     "unjudged": "– unjudged",
+    "stopped": "■ stopped",
     "invalid": "! invalid",
     "valid": "✓ valid",
 }

@@ -12,12 +12,13 @@ import ctypes
 import functools
 import os
 import sys
+import weakref
 from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
-from orchestrator.engine import cache_paths, kernel_mistakes, object_cache
+from orchestrator.engine import cache_paths, kernel_guards, kernel_mistakes, object_cache
 from orchestrator.engine.lazy_imports import LazyIntrinsic, import_attribute
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
 from orchestrator.engine.records import FRAME
@@ -32,6 +33,8 @@ from orchestrator.engine.records import FRAME
 
 COMPILING = "orchestrator.engine.numba_compile"
 """The module that imports numba."""
+_of_plugins: weakref.WeakSet[Function] = weakref.WeakSet()
+"""Compiled functions of other packages than the engine."""
 
 
 class Function:
@@ -43,6 +46,14 @@ class Function:
         self.inline = inline
         self.entries: dict[Kinds, Entry | str] = {}
         self._calls: dict[Kinds, Callable[..., Any]] = {}
+        if not function.__module__.startswith("orchestrator.engine."):
+            _of_plugins.add(self)
+
+    def forget(self) -> None:
+        """Forget the machine code of this process: it is loaded or compiled at the next call."""
+        self.entries.clear()
+        self._calls.clear()
+        self.__dict__.pop("dispatcher", None)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call it, compiled for the types of these arguments."""
@@ -124,7 +135,7 @@ def plain(function: Any) -> Callable[..., Any]:
     return python
 
 
-_callables: list[Callable[..., int]] = [lambda *_: 0]
+_callables: list[tuple[Callable[..., int], Collection[int] | None]] = [(lambda *_: 0, None)]
 _addresses: dict[tuple[Any, ...], int] = {}
 _records: dict[int, Any] = {}
 _addresses_by_id: dict[int, int] = {}
@@ -144,10 +155,22 @@ def kernel_address(
     algorithm share one copy of its machine code: a copy for each would not stay in the caches.
     `answers` are those that have a meaning; None: all numbers. Raises KernelMistake.
     """
-    key = (function, state, params, entity)
+    key = (function, state, params, entity, str(answers))
     if key not in _addresses:
         _addresses[key] = _compile_kernel(function, state, params, entity, answers)
     return _addresses[key]
+
+
+def forget_kernels(edited: bool) -> None:
+    """Forget the machine code of all kernels and of the functions of plugins that they call.
+
+    Call it after the code of a function was exchanged in this process (`edited`), or put back: the
+    next run compiles the kernels that call that function, and loads the others from the cache.
+    """
+    object_cache.set_edited(edited)
+    _addresses.clear()
+    for function in _of_plugins:
+        function.forget()
 
 
 def _compile_kernel(
@@ -158,9 +181,10 @@ def _compile_kernel(
     answers: Collection[int] | None,
 ) -> int:
     if DISABLED:
-        _callables.append(function)
+        _callables.append((function, answers))
         return len(_callables) - 1
     records = tuple(str(np.dtype(one)) for one in (state, params, entity, FRAME))
+    records += (f"answers {answers if isinstance(answers, range | None) else sorted(answers)}",)
     file = object_cache.file_of(function, records)
     found = None if file is None else object_cache.load(file)
     if isinstance(found, Entry):
@@ -168,7 +192,7 @@ def _compile_kernel(
     kernel_mistakes.check_arguments(function)
     kernel_mistakes.check_source(function, answers)
     compile_kernel = import_attribute(f"{COMPILING}:compile_kernel_entry")
-    address: int = compile_kernel(function, state, params, entity, None if found else file)
+    address: int = compile_kernel(function, state, params, entity, None if found else file, answers)
     return address
 
 
@@ -229,7 +253,16 @@ if DISABLED:
 
     def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
-        return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
+        function, answers = _callables[kernel]
+        own = _records[state], _records[params]
+        try:
+            with np.errstate(divide="raise", over="raise"):
+                answer = int(function(*own, entity, frame, now, message))
+        except ArithmeticError as error:
+            raise kernel_guards.plain_refusal(function, answers, error) from error
+        if answers is not None and answer not in answers:
+            raise kernel_guards.plain_refusal(function, answers, answer)
+        return answer
 
 else:
     prevent_inlining = _prevent_inlining

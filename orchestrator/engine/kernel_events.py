@@ -58,26 +58,3 @@ EVENTS: dict[str, dict[str, int]] = {
 MOST_TIMERS = 4
 """Timers that a reaction point can name; their kernels have the places from RP_NAMED on."""
 MOST_EVENTS = max(RP_NAMED + MOST_TIMERS, *(len(events) for events in EVENTS.values()))
-
-LANES = range(16, 24)
-"""Answers of a congestion point that name a lane: LANE plus a priority."""
-ANSWERS: dict[tuple[str, str], frozenset[int]] = {
-    ("congestion_point", "arrival"): frozenset({*range(10), *LANES}),
-    ("congestion_point", "departure"): frozenset({*range(6), 7, 8, 9}),
-    ("congestion_point", "timer"): frozenset({0, 2, 3, 4}),
-    ("congestion_point", "probe"): frozenset({0}),
-    ("transport", "send"): frozenset({0, 1, 2}),
-    ("transport", "acknowledged"): frozenset({0}),
-    ("transport", "credited"): frozenset({0}),
-    ("watchdog", "held"): frozenset({0}),
-    ("watchdog", "timer"): frozenset({0}),
-}
-"""Answers of a kernel that have a meaning, by kind and event; of those that are not here, 0 and 1.
-"""
-AMOUNTS = ("delay_line", "traffic")
-"""Kinds whose kernels answer a time."""
-
-
-def answers_of(kind: str, event: str) -> frozenset[int] | None:
-    """Answers of a kernel that have a meaning; None where any number has."""
-    return None if kind in AMOUNTS else ANSWERS.get((kind, event), frozenset({0, 1}))

@@ -60,10 +60,9 @@ def check_source(function: Callable[..., Any], answers: Collection[int] | None) 
             for each in _answers(node.value):
                 value = _constant(each, function)
                 if value is not None and value not in answers:
-                    accepted = f"{', '.join(map(str, sorted(answers)))} are accepted"
                     line = first + each.lineno - 1
                     cause = f"it answers {value}, which has no meaning here"
-                    raise KernelMistake(function, line, cause, accepted)
+                    raise KernelMistake(function, line, cause, accepted_answers(answers))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div):
             if _constant(node.right, function) == 0:
                 raise KernelMistake(
@@ -76,6 +75,19 @@ def check_source(function: Callable[..., Any], answers: Collection[int] | None) 
                     "it divides with /, which makes a float",
                     "divide with //: all numbers of kernels are int64",
                 )
+
+
+def accepted_answers(answers: Collection[int]) -> str:
+    """What a kernel may answer, for people."""
+    if isinstance(answers, range):
+        return f"{answers.start} or more is accepted"
+    return f"{', '.join(map(str, sorted(answers)))} are accepted"
+
+
+def zero_divisor(divided: int | None) -> tuple[str, str]:
+    """Cause and remedy of a division by 0 at run time; `divided` where it is known."""
+    what = "" if divided is None else f" {divided}"
+    return f"it divided{what} by 0", "test the divisor first, or give its parameter a bound (gt=0)"
 
 
 def _answers(value: ast.expr) -> Iterator[ast.expr]:
@@ -100,8 +112,10 @@ def _constant(value: ast.expr, function: Callable[..., Any]) -> int | None:
     return int(found) if isinstance(found, int) and not isinstance(found, bool) else None
 
 
-def check_types(function: Callable[..., Any], annotation: Any) -> None:
+def check_types(function: Callable[..., Any], annotation: Any, *, helper: bool = False) -> None:
     """Raise KernelMistake where a compiled kernel has floats, or a path without an answer.
+
+    A `helper` of kernels need not answer.
 
     `annotation` is numba's, with the types that were inferred; text, where they come from its
     cache, in which only kernels are that were checked.
@@ -123,7 +137,7 @@ def check_types(function: Callable[..., Any], annotation: Any) -> None:
                     "all numbers of kernels are int64: multiply first, and divide with //",
                 )
             value = step.value
-            if isinstance(value, ir.Expr) and value.op == "cast":
+            if not helper and isinstance(value, ir.Expr) and value.op == "cast":
                 answered = annotation.typemap.get(value.value.name)
                 if isinstance(answered, types.Optional | types.NoneType):
                     raise _no_answer(function, step.loc.line)

@@ -28,6 +28,8 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
 from orchestrator.engine.fast_lowering import PlainLower, needed, without_garbage_collection
+from orchestrator.engine.guarded_lowering import GuardedLower
+from orchestrator.engine.kernel_guards import is_guarded
 from orchestrator.engine.llvm_attributes import (
     allow_inlining,
     drop_return_initialisation,
@@ -94,10 +96,15 @@ def _with_dependencies(libraries: list[Any]) -> Iterator[Any]:
 
 class _Lowering(NativeLowering):
     _name: Any
+    guards = False
 
     @property
     def lowering_class(self) -> Any:
-        return PlainLower
+        return GuardedLower if self.guards else PlainLower
+
+    def run_pass(self, state: Any) -> bool:
+        self.guards = is_guarded(state.func_id.modname)
+        return bool(super().run_pass(state))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

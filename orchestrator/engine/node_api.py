@@ -14,7 +14,7 @@ from __future__ import annotations
 from orchestrator.engine.node.control_frames import is_pause
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.event_loop import run_command, simulate, step, take_row
-from orchestrator.engine.node.frame_capture import store_frame
+from orchestrator.engine.node.frame_capture import store_frame, write_hop_addresses
 from orchestrator.engine.node.latency_histogram import count_latency
 from orchestrator.engine.node.nic_transmit import (
     append_ready_flow,
@@ -77,4 +77,5 @@ __all__ = [
     "take_row",
     "tokens_per_tick",
     "wire_time",
+    "write_hop_addresses",
 ]

@@ -9,7 +9,7 @@ import pickle
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,13 @@ class CachedCode(FunctionCache):
 
 
 def with_code_cache(dispatcher: Any) -> Any:
-    """The dispatcher of a function, which looks for its machine code in the cache first."""
+    """The dispatcher of a function, which looks for its machine code in the cache first.
+
+    Nothing is cached while code of this process is edited: numba tells cached code by the file of
+    the function, not by what it calls.
+    """
+    if object_cache.is_edited():
+        return dispatcher
     dispatcher._cache = CachedCode(dispatcher.py_func)
     return dispatcher
 
@@ -114,8 +120,9 @@ from numba import types  # noqa: E402
 from numba.core import config  # noqa: E402
 from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 
-from orchestrator.engine import cache_paths, kernel_mistakes, object_cache  # noqa: E402
+from orchestrator.engine import cache_paths, kernel_guards, kernel_mistakes, object_cache  # noqa: E402
 from orchestrator.engine.compile_options import OPTIONS  # noqa: E402
+from orchestrator.engine.guarded_lowering import answers_of_kernels  # noqa: E402
 from orchestrator.engine.lazy_imports import import_attribute  # noqa: E402
 from orchestrator.engine.link_units import KernelPipeline, LinkedPipeline, LinkUnit  # noqa: E402
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds  # noqa: E402
@@ -211,9 +218,15 @@ def compile_entry(function: Any, kinds: Kinds, file: Path) -> Entry | str:
 
 
 def compile_kernel_entry(
-    function: Callable[..., int], state: np.dtype, params: np.dtype, entity: np.dtype, file: Any
+    function: Callable[..., int],
+    state: np.dtype,
+    params: np.dtype,
+    entity: np.dtype,
+    file: Any,
+    answers: Collection[int] | None,
 ) -> int:
     """Compile a kernel for its records; its address. `file` (None: numba's own cache) gets it."""
+    answers_of_kernels[function] = answers
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
     by_address = {**OPTIONS, "pipeline_class": KernelPipeline, "no_cpython_wrapper": True}
@@ -227,6 +240,9 @@ def compile_kernel_entry(
         mistake = kernel_mistakes.explained(function, error, (state, params, entity, FRAME))
         raise mistake from error
     kernel_mistakes.check_types(function, _single_overload(dispatcher).type_annotation)
+    for helper in kernel_guards.helpers(function):
+        for made in helper.dispatcher.overloads.values():
+            kernel_mistakes.check_types(helper.py_func, made.type_annotation, helper=True)
     dispatcher.disable_compile()
     if file is not None and isinstance(
         found := _store_compiled(dispatcher, file, object_cache.REPORTING), Entry

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator import private_cache
-from orchestrator.engine import cache_paths
+from orchestrator.engine import cache_paths, kernel_guards
 from orchestrator.engine.lazy_imports import LazyIntrinsic
 from orchestrator.errors import OUT_OF_ROOM
 
@@ -51,6 +51,7 @@ by address cannot get an exception."""
 _WORD = 1 << 63
 _LOCK = threading.Lock()
 _alive = list[Any]()
+_edited = [False]
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,17 @@ class Entry:
     address: int
     result: str
     loaded: bool
+
+
+def set_edited(edited: bool) -> None:
+    """State whether code of functions was exchanged in this process, so that it is not what their
+    files say."""
+    _edited[0] = edited
+
+
+def is_edited() -> bool:
+    """True if machine code may only be cached by the code that it was made of, not by files."""
+    return _edited[0]
 
 
 def kinds_of(arguments: Sequence[Any]) -> Kinds | None:
@@ -130,8 +142,9 @@ def load(file: Path) -> Entry | str | None:
 
 
 def are_cached(symbols: Sequence[str], besides: frozenset[str]) -> bool:
-    """True if any process of Python has all of these functions, without numba, `besides` some."""
-    return all(name in besides or hasattr(ctypes.pythonapi, name) for name in symbols)
+    """True if any process of Python has all of these symbols, without numba, `besides` some."""
+    own = besides | {kernel_guards.CELL_SYMBOL}
+    return all(name in own or hasattr(ctypes.pythonapi, name) for name in symbols)
 
 
 def store_entry(
@@ -203,6 +216,7 @@ def _load_object(code: bytes, symbol: str) -> int:
     """
     import llvmlite.binding as llvm
 
+    llvm.add_symbol(kernel_guards.CELL_SYMBOL, kernel_guards.CELL.ctypes.data)
     with _LOCK:
         machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
@@ -278,6 +292,7 @@ def _names(code: types.CodeType) -> set[str]:
 
 def _code(code: types.CodeType) -> Iterator[Any]:
     yield [code.co_code.hex(), code.co_names, code.co_varnames, code.co_argcount]
+    yield code.co_linetable.hex()  # counted from the first line: faults name theirs
     for one in code.co_consts:
         if isinstance(one, types.CodeType):
             yield from _code(one)

@@ -149,6 +149,8 @@ NODE = record(
     "receiver_rate",  # bit/s of its node's link, the fastest where there are several
     "receiver_overhead",  # octets per frame that take time on that link beside its length
     "credits_sent",  # frames that it sent
+    "ttl_expired",  # IP frames whose TTL ended at it: it forwarded none of them
+    "forwards",  # 1: a host that sends on what is addressed to others
 )
 """A node: NIC, switch or sink."""
 
@@ -215,6 +217,7 @@ LANE = record(
     "hold_ended",
     "longest_hold_ps",
     "sampled_hold_ps",
+    "own_turn",  # at a host that forwards, 1: the next frame is one of its own flows
 )
 """The priorities of a port that share a queue and are paused together: one lane for all of them,
 or one for each that is in use."""
@@ -278,6 +281,8 @@ QUEUE = record(
     "order_key",  # decides what of equal frames finds room where it is full; 0: what came first
     "contested",  # ps: when the last frame that others came too late for entered
     "contenders",  # how many frames its place was drawn among
+    "marks_arriving",  # histograms of what its congestion point marks: first row of three; 0: none
+    "marks_leaving",  # the same where it looks at frames that leave
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
@@ -408,6 +413,7 @@ FLOW = record(
     "available",  # segments that a transport was handed over so far
     "sending",  # the message that its last segment belonged to
     "ack_timer",  # ps: at the destination, a delayed acknowledgement is due; NEVER
+    "ack_priority",  # 0 to 7: of the acknowledgements of its transport
     "back",  # the port there that acknowledgements leave through
     "held",  # 1: the reaction point's window takes no further segment now
     "flight",  # octets of segments that were made and not acknowledged
@@ -426,6 +432,8 @@ FLOW = record(
     "withdrawn",  # 1: its destination knows that it wants no credit; its transport unsets it
     "drift",  # 2^-30: so much longer its intervals are, by its node's clock
     "phase",  # ps from its start until its source makes the first frame, for mode FRAMES
+    "timeouts",  # of its transport, whose kernels count these two
+    "naks",  # negative acknowledgements that came back
 )
 """A flow of a traffic entry, at its source and at its destination."""
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)

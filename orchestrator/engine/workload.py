@@ -43,6 +43,8 @@ class Connections:
     """Octets of each frame that are no part of a message, room for stamps included."""
     cdf: tuple[tuple[int, float], ...] = ()
     """The plan's own distribution of sizes: (octets, share of messages that are not larger)."""
+    priority: int = 0
+    """Of the entry's frames, 0 to 7."""
 
     def random(self, stream: int = 0) -> np.random.Generator:
         """Random numbers that the plan's seed decides, and the entry's name or, where it is not 0,

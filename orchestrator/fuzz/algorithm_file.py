@@ -14,12 +14,15 @@ from orchestrator.registry import Registry
 def load_algorithms(path: Path) -> list[Algorithm]:
     """The algorithms in a Python file, known to plans from then on. Raises BadInput.
 
-    The file is a plugin as an entry point would name it, or just has algorithms as globals.
+    The file is a plugin as an entry point would name it, or just has algorithms as globals. Of an
+    installed plugin, by its own file or an equal one, the installed algorithms are returned.
     """
     source = "--against"
     if path.suffix != ".py" or not path.is_file():
         accepted = "the path of a Python file with algorithms is expected"
         raise BadInput(source, [Problem("FILE", str(path), accepted)])
+    if installed := _installed_from(path):
+        return installed
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -42,3 +45,26 @@ def load_algorithms(path: Path) -> list[Algorithm]:
         text = "it has no algorithm of its own, whose kind and name no installed plugin has"
         raise BadInput(f"{source} {path}", text)
     return brought
+
+
+def _installed_from(path: Path) -> list[Algorithm]:
+    """Algorithms of installed plugins that stand in this file, or in one of the same content."""
+    text = path.read_bytes()
+    equal: dict[str, bool] = {}
+    for algorithm in Registry.load().algorithms:
+        for kernel in algorithm.kernels.values():
+            file = kernel.__code__.co_filename
+            if file not in equal:
+                equal[file] = _content(file) == text
+    return [
+        one
+        for one in Registry.load().algorithms
+        if any(equal[kernel.__code__.co_filename] for kernel in one.kernels.values())
+    ]
+
+
+def _content(file: str) -> bytes | None:
+    try:
+        return Path(file).read_bytes()
+    except OSError:
+        return None

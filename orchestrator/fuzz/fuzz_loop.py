@@ -38,6 +38,9 @@ REACHING = "branches"
 SHRINKING_S = 60.0
 """After so long a plan is small enough."""
 
+MOST_FRUITLESS = 20
+"""Batches in a row without a valid plan, after which the algorithms allow none: one is chance."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -132,6 +135,7 @@ class _Fuzzer:
         self._done = FuzzResult()
         self._begun = time.monotonic()
         self._reported_kinds: set[str] = set()
+        self._refusal = ""
 
     def go(self) -> FuzzResult:
         """The corpus, then batch after batch."""
@@ -147,12 +151,14 @@ class _Fuzzer:
         return self._done
 
     def _draw(self, drawer: PlanDrawer) -> None:
-        seed = self._options.seed
+        seed, fruitless = self._options.seed, 0
         while not self._is_enough():
             before = self._done.plans
             self._batch(self._strategy(drawer, seed), seed)
-            if self._done.plans == before and not self._is_enough():
-                raise BadInput("tailback hunt", "nothing that was drawn is a valid plan")
+            fruitless = fruitless + 1 if self._done.plans == before else 0
+            if fruitless >= MOST_FRUITLESS and not self._is_enough():
+                text = f"none of the {self._done.invalid} plans that were drawn is valid"
+                raise BadInput("tailback hunt", f"{text}; the last one: {self._refusal}")
             seed += 1
 
     def _replay(self) -> None:
@@ -206,8 +212,9 @@ class _Fuzzer:
         """Result of a drawn plan, counted; None for an invalid plan."""
         try:
             looked = check_table(table, self._checks)
-        except InvalidPlan:
+        except InvalidPlan as invalid:
             self._done.invalid += 1
+            self._refusal = " ".join(str(invalid).split())
             return None
         self._done.plans += 1
         self._done.frames += looked.frames

@@ -36,7 +36,11 @@ CODES = (
         exit_codes.BAD_INPUT,
         "bad input, or refused by a target; the message names what, where, and why",
     ),
-    (exit_codes.INVALID, "the run is invalid (the machine distorted it), uncertain, or failed"),
+    (
+        exit_codes.INVALID,
+        "the run is invalid (the machine distorted it), uncertain, stopped before its end, or "
+        "failed",
+    ),
     (exit_codes.BUG, "a bug in tailback; please report what it printed"),
     (130, "interrupted with Ctrl-C; other signals: 128 and the signal's number"),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from orchestrator.metrics_export.metric_families import SAMPLED, observed_family, result_families
+from orchestrator.metrics_export.process_families import PROCESS_FAMILIES
 from orchestrator.pages.commands_page import OWN_ROOTS
 from orchestrator.pages.markdown import code, plain, table
 from orchestrator.plan.metric_registry import DEFINITIONS, ENTITIES
@@ -33,6 +35,9 @@ counted since the run began. The file's metadata says which series is which (key
 
 What an algorithm shows of its state is sampled where it is ([below](#algorithms)), and its metrics
 are called after its plugin: `codel.sojourn_s.mean`. They can be expected and drawn like any other.
+
+Samples and metrics have names for Prometheus as well, in its base units: those of
+[`--metrics`](../prometheus.md). A column of these tables has them.
 
 A plugin may declare metrics of its own, which are expected and drawn like these
 ([`tailback_metric_types`](../hooks.md#tailback_metric_types)).
@@ -94,23 +99,55 @@ of a gauge {", ".join(f"`.{part}`" for part in STATISTICS)} behind the name, of 
 grew by.
 """
 
+OF_PROCESSES = """## Processes
+
+What `--metrics` exports beside the network ([Prometheus](../prometheus.md)): states and numbers of
+processes, which `result.json` has in other tables or not at all.
+"""
+
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRODUCTION]
+    parts, results = [INTRODUCTION], result_families()
     for kind, (title, what) in KINDS.items():
         parts.append(f"## {title}\n\n{what}\n")
         rows = [
-            (code(one.name), one.unit.symbol, one.basis, plain(one.meaning))
+            (
+                code(one.name),
+                one.unit.symbol,
+                one.basis,
+                plain(one.meaning),
+                code(results[kind, one.name].exported),
+            )
             for one in DEFINITIONS[kind].values()
         ]
-        parts.append(table(("metric", "unit", "basis", "meaning"), rows))
+        parts.append(table(("metric", "unit", "basis", "meaning", "Prometheus"), rows))
         samples = [
-            (code(s.quantity), s.unit, s.kind, plain(s.meaning)) for s in ENTITIES.get(kind, ())
+            (
+                code(s.quantity),
+                s.unit,
+                s.kind,
+                plain(s.meaning),
+                code(SAMPLED[kind, s.quantity].exported),
+            )
+            for s in ENTITIES.get(kind, ())
         ]
         if samples:
-            parts.append(table(("sample", "unit", "kind", "meaning"), samples))
-    return "\n".join([*parts, OF_ALGORITHMS, _of_algorithms()])
+            parts.append(table(("sample", "unit", "kind", "meaning", "Prometheus"), samples))
+    return "\n".join([*parts, OF_ALGORITHMS, _of_algorithms(), OF_PROCESSES, *_of_processes()])
+
+
+def _of_processes() -> list[str]:
+    """Metric families of runs, controllers, agents and storms, a table for each."""
+    parts = []
+    for subject, families in PROCESS_FAMILIES.items():
+        rows = [
+            (code(f.exported), f.kind, ", ".join(map(code, f.labels)), plain(f.meaning))
+            for f in families
+        ]
+        parts.append(f"### Of a {subject}\n\n" if subject != "agent" else "### Of an agent\n\n")
+        parts.append(table(("metric", "type", "labels", "meaning"), rows))
+    return parts
 
 
 def _of_algorithms() -> str:
@@ -124,9 +161,11 @@ def _of_algorithms() -> str:
             one.kind,
             code(one.metric(algorithm.name)) if one.measured else "none",
             plain(one.meaning),
+            code(observed_family(algorithm.name, one).exported),
         )
         for algorithm in every
         if f"{algorithm.params.__module__}.".startswith(OWN_ROOTS)
         for one in algorithm.columns
     ]
-    return table(("plugin", "sample", "unit", "kind", "metrics", "meaning"), rows)
+    columns = ("plugin", "sample", "unit", "kind", "metrics", "meaning", "Prometheus")
+    return table(columns, rows)

@@ -153,13 +153,23 @@ def rehearse(asked: StormRequest, ports: Sequence[Port], seconds: float = REHEAR
     return percentile_ps(desk.lateness, 0.999) // pause_quanta.PS_PER_NS
 
 
-def run_storm(asked: StormRequest, ports: list[Port], progress: Report) -> Outcome:
-    """Run a storm on open ports until it ends or is interrupted; release all ports then."""
+def run_storm(
+    asked: StormRequest,
+    ports: list[Port],
+    progress: Report,
+    observe: Callable[[StormState, Sequence[FarEnd]], None] | None = None,
+) -> Outcome:
+    """Run a storm on open ports until it ends or is interrupted; release all ports then.
+
+    `observe` is called once with the state and the far ends, which the storm goes on to change.
+    """
     planned_of(asked, ports, 0)  # impossible options are refused before anything is compiled
     progress(Progress("rehearsing", 0.0, "how late this machine is"))
     late = rehearse(asked, ports)
     desk = state_of(planned_of(asked, ports, late))
     with _far_ends(asked, ports, desk) as ends:
+        if observe is not None:
+            observe(desk, ends)
         thread = StormThread(desk)
         begun, epoch = time.monotonic_ns(), time.time_ns()
         start(desk, begun, begun + int(asked.seconds * 1e9))

@@ -17,7 +17,6 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin
 
 import numpy as np
@@ -42,6 +41,7 @@ from orchestrator.plan.quantity_types import Ratio as Ratio
 from orchestrator.plan.quantity_types import Size as Size
 from orchestrator.plan.quantity_types import (
     boolean_text,
+    file_of_plan,
     file_refusal,
     files_count,
     integer_text,
@@ -72,14 +72,15 @@ class Loaded:
 
 
 def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
-    """Annotations of a parameter that names a file, read by `load`. The path is made absolute."""
+    """Annotations of a parameter that names a file, read by `load`. The path is made absolute; a
+    relative one counts from the plan's folder, then from the working directory."""
 
     def check(value: object) -> str:
         if not files_count():
             raise ValueError("a plan that came from another machine cannot name a file of this one")
-        if not isinstance(value, str) or not Path(value).is_file():
-            raise ValueError("the path of a file is expected")
-        path = str(Path(value).resolve())
+        if not isinstance(value, str) or not file_of_plan(value).is_file():
+            raise ValueError("the path of a file is expected, absolute or relative to the plan")
+        path = str(file_of_plan(value).resolve())
         if refusal := file_refusal(path):
             raise ValueError(f"names {value}, {refusal}")
         return path
@@ -273,6 +274,12 @@ class Params(BaseModel):
         """True if a congestion point with these parameters marks frames: inputs count it then."""
         return False
 
+    def marking_curve(self) -> list[tuple[int, float]] | None:
+        """Points (octets in the queue, chance that a frame is marked) that a congestion point with
+        these parameters is set to mark by, linear in between, the last one for all longer queues;
+        None: not by the queue's length alone. Reports draw it beside what a run measured."""
+        return None
+
     def goes_on_in(self) -> tuple[int, ...]:
         """Priorities that a congestion point with these parameters sends frames on in."""
         return ()
@@ -305,6 +312,11 @@ class Params(BaseModel):
         """Ps after which a transport with these parameters takes for lost what was not answered,
         from the first frame on; None: it goes by round trips that it has measured."""
         return None
+
+    def answer_delay(self) -> int:
+        """Ps that the receiver of a transport with these parameters holds an acknowledgement back
+        at the most."""
+        return 0
 
     def sends_ect(self) -> bool:
         """True if a reaction point with these parameters has its flows sent as ECN-capable."""

@@ -26,7 +26,9 @@ ACTIVE = "active"
 """Quantity of a limiter that has a flow (`orchestrator.recording`)."""
 ACKNOWLEDGED, FEEDBACK, CREDITS, RESENT = "acknowledgements", "feedback", "credits", "resends"
 """Groups of samples (`Sampled.when`): of reaction points that process acknowledgements; behind the
-observables of a reaction point; of receivers; of transports that resend."""
+observables of a reaction point; of receivers; of flows with a transport."""
+TIMEOUTS, NAKS = "timeouts", "naks"
+"""Groups of samples of transports that count these (`Algorithm.counts`)."""
 NOTIFIES = "notifications"
 """Group of samples of notification points."""
 SOURCE, RECEIVED = "source", "received"
@@ -163,13 +165,34 @@ FLOW = (
     counter(
         "frames.retransmitted",
         "frames_resent",
-        "segments that its transport made a second time; of transports that leave control",
+        "segments that its transport made a second time",
+        "of flows with a transport",
         when=RESENT,
+        label="frames retransmitted",
+    ),
+    counter(
+        "timeouts",
+        "timeouts",
+        "times that its transport waited in vain for an answer, and resent or asked again",
+        "of transports that count them",
+        when=TIMEOUTS,
+        label="timeouts",
+    ),
+    counter(
+        "naks.received",
+        "naks_received",
+        "negative acknowledgements that came back to its source: of a gap, or a trimmed frame",
+        "of transports that have them",
+        record_field="naks",
+        when=NAKS,
+        label="NAKs",
     ),
 )
 AT_DESTINATION = ("throughput_bps", "frames.received", "bytes_received", "frames.reordered")
 """Declarations of a flow that are of one destination, where a flow has several."""
-MULTICAST = without(FLOW, *AT_DESTINATION, "frames.dropped", "frames.retransmitted")
+OF_TRANSPORT = ("frames.retransmitted", "timeouts", "naks.received")
+"""Declarations of a flow with a transport, which leads to one node."""
+MULTICAST = without(FLOW, *AT_DESTINATION, "frames.dropped", *OF_TRANSPORT)
 COPY = tuple(one for one in FLOW if name_of(one) in AT_DESTINATION)
 
 NOTIFICATION = (

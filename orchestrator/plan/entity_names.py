@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from orchestrator.plan.forwarding_hosts import carries
 from orchestrator.plan.plan_model import PlanModel, memoized
-from orchestrator.plan.plan_tables import External, Nic, Sink, Switch
+from orchestrator.plan.plan_tables import External, Nic, Node, Sink, Switch
 
 
 @dataclass(frozen=True)
@@ -70,13 +71,27 @@ class Lane:
 
 @memoized
 def lanes(plan: PlanModel) -> list[Lane]:
-    """One lane, or one for each priority in use; the first one takes all that are not."""
-    first = sorted({entry.priority for entry in plan.traffic.values()})
+    """One lane, or one for each priority in use; the first one takes all that are not.
+
+    Where some are lossy that is the first lossy one: PFC names the priorities that it holds alone.
+    """
+    first = {entry.priority for entry in plan.traffic.values()}
+    first |= {entry.acknowledged_in() for entry in plan.traffic.values()}
     if plan.priorities == "shared" or not first:
         return [Lane("", tuple(range(8)))]
     used = sorted({*first, *plan.more_priorities})
     rest = tuple(priority for priority in range(8) if priority not in used)
-    return [Lane(f"/p{p}", (p, *(rest if p == used[0] else ()))) for p in used]
+    held = {priority for node in plan.nodes.values() for priority in _held_priorities(node)}
+    takes_rest = next((priority for priority in used if priority not in held), used[0])
+    return [Lane(f"/p{p}", (p, *(rest if p == takes_rest else ()))) for p in used]
+
+
+def _held_priorities(node: Node) -> list[int]:
+    """Priorities that a node names as those which its pauses hold."""
+    if not isinstance(node, Switch):
+        return []
+    of_inputs = node.inputs.pause_priorities if node.inputs is not None else None
+    return [*(node.pause_priorities or []), *(of_inputs or [])]
 
 
 @memoized
@@ -141,8 +156,9 @@ def entities(plan: PlanModel) -> dict[str, frozenset[str]]:
             named.append((port.entity, "external port"))
             continue
         named.append((port.entity, "end"))
-        if isinstance(node, Switch):
+        if carries(plan, port.node):
             named += [(port.entity + suffix, "port") for suffix in suffixes]
+        if isinstance(node, Switch):
             named += [(port.input + suffix, "input") for suffix in suffixes if node.inputs]
     ours = [way for way in directions(plan) if is_ours(plan, way.sender.node)]
     if any(suffixes):

@@ -32,6 +32,9 @@ def expectation_problems(plan: PlanModel, *, bare: bool) -> Iterator[Problem]:
             yield _no_metric(f"{where}.metric", expect, entities)
             continue
         other = expect.relative_to
+        if other == expect.of:
+            accepted = "another entity is expected: the ratio of a metric to itself is always 1"
+            yield Problem(f"{where}.relative_to", other, accepted)
         kinds = entities.get(other, frozenset()) if other is not None else entities[expect.of]
         if other is not None and not observers.has_metric(expect.metric, kinds):
             yield unknown(

@@ -39,12 +39,12 @@ def longest_frames(resolved: ResolvedPlan) -> dict[str, int]:
     peers = {way.sender.entity: way.receiver.node for way in plan.directions()}
     for flow in plan.flows():
         octets = of[flow.entry]
-        for port in _taken(ways, peers, flow):
+        for port in flow_ports(ways, peers, flow):
             longest[port] = max(longest[port], octets)
     return longest
 
 
-def _taken(ways: MultipathRoutes, peers: dict[str, str], flow: Flow) -> set[str]:
+def flow_ports(ways: MultipathRoutes, peers: dict[str, str], flow: Flow) -> set[str]:
     """Every port that a frame of the flow may leave through, copies for a group included."""
     taken: set[str] = set()
     for destination in flow.members or (flow.destination,):

@@ -9,6 +9,7 @@ from orchestrator.errors import Problem
 from orchestrator.plan import entity_names
 from orchestrator.plan.figure_tables import Figure
 from orchestrator.plan.input_problems import near
+from orchestrator.plan.lossless_lanes import is_lossless
 from orchestrator.plan.metric_registry import metrics_of
 from orchestrator.plan.observables import PLUGIN, Observed, is_of, plugin_of
 from orchestrator.plan.plan_model import PlanModel
@@ -33,7 +34,7 @@ def has_metric(metric: str, kinds: frozenset[str]) -> bool:
 
 def _plugins(plan: PlanModel) -> Iterator[tuple[str, str]]:
     """(entity, name of a plugin that it has) of a whole plan."""
-    suffixes = [lane.suffix for lane in entity_names.lanes(plan)]
+    lanes = entity_names.lanes(plan)
     for port in entity_names.ports(plan):
         node = plan.nodes.get(port.node)
         if not isinstance(node, Switch) or not entity_names.is_ours(plan, port.node):
@@ -41,9 +42,11 @@ def _plugins(plan: PlanModel) -> Iterator[tuple[str, str]]:
         for kind in HOLDERS:
             own = getattr(node.ports.get(port.name), kind, None) or getattr(node, kind)
             at_input = getattr(node.inputs, kind, None)
-            for suffix in suffixes:
-                yield from _named(port.entity + suffix, own)
-                yield from _named(port.input + suffix, at_input)
+            for lane in lanes:
+                if kind != "pause" or node.holds(lane.priorities[0]):
+                    yield from _named(port.entity + lane.suffix, own)
+                if kind != "pause" or is_lossless(plan, port.input, lane):
+                    yield from _named(port.input + lane.suffix, at_input)
     mine = entity_names.limiters(plan)
     for name, node in plan.nodes.items():
         if isinstance(node, Nic | Sink):

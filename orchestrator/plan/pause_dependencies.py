@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orchestrator.plan.entity_names import Direction
+from orchestrator.plan.lossless_lanes import is_lossless
 from orchestrator.plan.plan_tables import Nic, Switch
 from orchestrator.plan.shortest_paths import Hops, Tree, distances, tree
 
@@ -76,6 +77,7 @@ class _Walk:
         self._switches = set(self._current_columns.switches)
         self._by_port = {way.sender.entity: way for way in plan.directions()}
         self._lanes = [lane.suffix for lane in plan.lanes()]
+        self._lane_named = {lane.suffix: lane for lane in plan.lanes()}
         self._lane_of = {p: lane.suffix for lane in plan.lanes() for p in lane.priorities}
         self._hops: dict[str, Hops] = {}
         self._moves = {port: self._moved_to(port) for port in self._by_port}
@@ -171,12 +173,11 @@ class _Walk:
                     yield flow.node, entry.via, flow.destination, lane, flow.entity
             return
         nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
-        entrances: dict[str, str] = {}  # NICs of one switch enter where any of them does
+        entrances: dict[str, tuple[str, str]] = {}  # NICs of one switch enter where any does
         for nic in nics:
             for port in self._current_columns.by_node[nic]:
-                entrances.setdefault(port.peer, port.link)
-        senders = {link: next(n for n in plan.links[link].ends if n not in self._switches)
-                   for peer, link in entrances.items() if peer in self._switches}  # fmt: skip
+                entrances.setdefault(port.peer, (port.link, nic))
+        senders = dict(entrances[peer] for peer in entrances if peer in self._switches)
         one_of: dict[object, str] = {}
         apart = {name for node in self._switches for name in self._forwarding(node)}
         for name, place in self._current_columns.place_of.items():
@@ -260,7 +261,7 @@ class _Walk:
         for link, lane in self._carried:
             lanes[link].append(lane)
         for (link, lane, after, lane_after), whose in self._turns.items():
-            use = self._pauses.get(receivers[link].input)
+            use = self._pause_of(receivers[link].input, lane)
             if use is None:
                 continue
             buffer = receivers[link].input + lane
@@ -268,6 +269,12 @@ class _Walk:
             for one in held:
                 pair = (link + one, after + lane_after)
                 found.waits.setdefault(pair, Wait(buffer, use.algorithm.name, whose))
+
+    def _pause_of(self, holder: str, lane: str) -> Use | None:
+        """The pause of a port's queue or input, if it holds the lane with this suffix."""
+        use = self._pauses.get(holder)
+        held = use is not None and is_lossless(self._plan, holder, self._lane_named[lane])
+        return use if held else None
 
     def _before_outputs(self, found: Network) -> None:
         """A queue that pauses holds every link to its switch but that from where it sends to."""
@@ -277,7 +284,7 @@ class _Walk:
             arriving[ways[link].receiver.node].append((ways[link], lane))
         for (link, lane), whose in self._carried.items():
             sender = ways[link].sender
-            use = self._pauses.get(sender.entity)
+            use = self._pause_of(sender.entity, lane)
             if use is None:
                 continue
             for before, held in arriving[sender.node]:

@@ -35,6 +35,7 @@ from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plugin_catalog import Catalog, Use
 from orchestrator.plan.plugin_resolution import look_up_all, resolve
 from orchestrator.plan.pydantic_errors import paths, translate
+from orchestrator.plan.quantity_types import paths_relative_to
 from orchestrator.plan.range_expansion import compose, expand
 from orchestrator.plan.setting_overrides import apply, with_setting_locations
 from orchestrator.plan.shortest_paths import MultipathRoutes, Routes, multipath_routes, routes
@@ -46,10 +47,12 @@ from orchestrator.plan.toml_text import is_text, parse, read, write
 
 @dataclass(frozen=True)
 class Origin:
-    """Origin of a plan's data: its name in messages; whether ints are base units."""
+    """Origin of a plan's data: its name in messages; whether ints are base units; the folder of its
+    file, from which relative paths count."""
 
     source: str
     bare: bool
+    folder: Path | None = None
 
 
 _PYTHON = Origin("plan", bare=True)
@@ -134,12 +137,14 @@ class Plan(PlanModel):
         for layer in stack:  # before anything looks at each entry, or for its line
             if problems := list(section_problems(layer.data)):
                 raise BadInput(layer.source, problems)
+        folder = None if is_text(path_or_text) else Path(path_or_text).parent
         try:
             data = compose(stack)
             try:
-                plan = cls(Origin(source, bare=False), **data)
+                plan = cls(Origin(source, False, folder), **data)
             except BadInput as error:
-                of_plugins = look_up_all(data, catalog, bare=False)[1] if catalog else []
+                with paths_relative_to(folder):
+                    of_plugins = look_up_all(data, catalog, bare=False)[1] if catalog else []
                 descriptions = {problem.where for problem in error.problems}
                 new = [problem for problem in of_plugins if problem.where not in descriptions]
                 raise BadInput(source, error.problems + new) from None
@@ -159,7 +164,7 @@ class Plan(PlanModel):
 
     def _check(self, catalog: Catalog) -> ResolvedPlan:
         try:
-            with former_names.collecting() as notes:
+            with former_names.collecting() as notes, paths_relative_to(self._origin.folder):
                 found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
         except BadInput as error:
             raise with_setting_locations(error, [*self._set], [*self._set.values()]) from None
@@ -180,6 +185,11 @@ class Plan(PlanModel):
     def source(self) -> str:
         """Name of the plan in messages: its file, if it was read from one."""
         return self._origin.source
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths in it count from."""
+        return self._origin.folder or Path()
 
     @property
     def former_names(self) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from orchestrator.plan.changeable_keys import SETTINGS, NotChangeable, locate, s
 from orchestrator.plan.expectation_checks import expectation_problems, phase_problems
 from orchestrator.plan.external_nodes import external_problems
 from orchestrator.plan.figure_checks import figure_problems
+from orchestrator.plan.forwarding_hosts import forwarding_problems
 from orchestrator.plan.input_problems import Clash, unknown
 from orchestrator.plan.mutant_match import mutant_problems
 from orchestrator.plan.plan_model import PlanModel, memoized
 from orchestrator.plan.plan_tables import Nic, Switch, Traffic
 from orchestrator.plan.program_checks import program_problems
-from orchestrator.plan.shortest_paths import path, routes
+from orchestrator.plan.shortest_paths import RoutingLoop, endless_loop, path, routes
 from orchestrator.plan.size_limits import size_problems
 from orchestrator.plan.units import format_duration, format_size
 
@@ -35,6 +36,7 @@ def problems(plan: PlanModel, *, bare: bool) -> list[Problem]:
     checks = (
         _unique(plan),
         _switches(plan),
+        forwarding_problems(plan),
         _traffic(plan),
         _times(plan),
         _timeline(plan, bare),
@@ -144,9 +146,18 @@ def _traffic(plan: PlanModel) -> Iterator[Problem]:
         for source, destination in entry.pairs:
             if source == destination or source in plan.groups.get(destination, ()):
                 yield Clash(f"traffic.{name}.to", destination, "a flow leads to another node")
+        if entry.bidirectional:
+            back = [entry.to] if isinstance(entry.to, str) else entry.to
+            mute = [one for one in back if one in targets and one not in nics]
+            if mute:
+                text = f"flows go back from 'to', and {mute[0]} sends nothing; NICs are expected"
+                yield Clash(f"traffic.{name}.bidirectional", True, text)
         if not entry.pairs:
             text = "no pair of different ends is left; give 'from' and 'to' more of them"
             yield Clash(f"traffic.{name}.pairing", entry.pairing, text)
+        if entry.ack_priority is not None and entry.transport is None:
+            text = "without a transport nothing is acknowledged; a transport is expected"
+            yield Clash(f"traffic.{name}.ack_priority", entry.ack_priority, text)
         if entry.cdf is not None and not _check_distribution(entry.cdf):
             text = "sizes and shares that rise from point to point, the last share 1, are expected"
             yield Clash(f"traffic.{name}.cdf", None, text)
@@ -175,16 +186,19 @@ def _check_paths(plan: PlanModel) -> Iterator[Problem]:
     table = routes(plan)
     known = {port.entity: port for port in entity_names.ports(plan)}
     seen: dict[tuple[str, str], str | None] = {}
+    sent_on = {name for node in plan.nodes.values() for name in getattr(node, "forwarding", ())}
 
     def fault(start: str, destination: str) -> str | None:
         if (start, destination) not in seen:
             way = path(plan, table, known, start, destination)
-            seen[start, destination] = way if isinstance(way, str) else None
+            loops = isinstance(way, RoutingLoop) and not endless_loop(plan, start, destination)
+            seen[start, destination] = way if isinstance(way, str) and not loops else None
             if not isinstance(way, str):  # then so does what is sent from anywhere on it
                 seen.update(((port.peer, destination), None) for port in way)
         return seen[start, destination]
 
     for name, entry in plan.traffic.items():
+        members = {one for _, to in entry.pairs for one in plan.groups.get(to, ())}
         for source, destination in dict.fromkeys(_single(plan, entry)):
             start = source
             if entry.via is not None:
@@ -194,14 +208,38 @@ def _check_paths(plan: PlanModel) -> Iterator[Problem]:
                     continue
                 start = mine[entry.via]
             way = path(plan, table, known, start, destination)
+            if destination in sent_on and (loop := endless_loop(plan, start, destination)):
+                yield Problem(f"traffic.{name}.to", destination, _endless(destination, loop))
+                continue
+            if isinstance(way, RoutingLoop):
+                way = way.ports  # frames go round until their TTL ends
             if isinstance(way, str):
                 yield Problem(f"traffic.{name}.to", destination, f"{way}; join them by links")
+                continue
+            if destination in members and (host := _host_on(plan, way)):
+                text = f"{host} forwards no multicast frames; join them by switches"
+                yield Problem(f"traffic.{name}.to", destination, text)
                 continue
             fault(destination, source)  # its way mostly is that of the others
             back = (fault(port.peer, source) for port in way)
             if sentence := next((text for text in back if text), None):
                 accepted = f"no feedback gets back: {sentence}"
                 yield Problem(f"traffic.{name}.from", source, accepted)
+
+
+def _endless(destination: str, loop: list[str]) -> str:
+    """What is accepted instead of a loop without an IP router, for a problem."""
+    return (
+        f"forwarding leads frames for {destination} round {' > '.join([*loop, loop[0]])}, and no "
+        "node there takes one off their TTL, so they would go round without end; "
+        f'nodes.{loop[0]}.forwards_by = "ip", or a path that ends, is expected'
+    )
+
+
+def _host_on(plan: PlanModel, way: list[entity_names.Port]) -> str | None:
+    """The first host that has to forward frames on a path."""
+    hosts = (p.peer for p in way[:-1] if not isinstance(plan.nodes[p.peer], Switch))
+    return next(hosts, None)
 
 
 def _single(plan: PlanModel, entry: Traffic) -> Iterator[tuple[str, str]]:

@@ -105,8 +105,17 @@ class Nic(Table):
     """The token bucket that each of them is."""
     reaction_time: Delay = 0
     """From the arrival of a congestion notification message until its limiter acts on it."""
+    forwards: bool | None = None
+    """true: it sends on frames that are addressed to others (BCube), as a switch of its links
+    would; false: never; default: where switches alone do not join the ends of the traffic."""
+    forwarding_buffer: Buffer | None = None
+    """Octets per port of the queue in which frames of others wait there; these and the host's own
+    frames take turns. Of hosts that forward; default: 150 KB."""
     target: Slug | None = None
     """Target of this node, if not the plan's; for targets that can be joined."""
+
+
+Priorities = Annotated[list[Annotated[int, Field(ge=0, le=7)]], Field(min_length=1, max_length=8)]
 
 
 class Inputs(Table):
@@ -133,6 +142,15 @@ class Inputs(Table):
     """Watches the buffer of every input."""
     pause: PluginTable | None = None
     """Stops the upstream neighbour of an input, by PAUSE or PFC."""
+    pause_priorities: Priorities | None = None
+    """Priorities that the pause holds, with separate lanes; all others are lossy: frames of theirs
+    that find no room are dropped. Default: all."""
+    lossy_buffer: Buffer | None = None
+    """Octets per port and lossy priority; default: `buffer`."""
+
+    def holds(self, priority: int) -> bool:
+        """True if a pause here holds the lane of a priority."""
+        return self.pause_priorities is None or priority in self.pause_priorities
 
 
 class Reassembly(Table):
@@ -176,6 +194,9 @@ class Switch(Table):
     """Watches every output queue and tells sources."""
     pause: PluginTable | None = None
     """Stops the neighbours that fill an output queue, by PAUSE or PFC."""
+    pause_priorities: Priorities | None = None
+    """Priorities that the pauses of output queues hold, with separate lanes; all others are lossy.
+    Default: all."""
     notification_point: PluginTable | None = None
     """Sees the data frames that enter an output queue, behind its congestion point."""
     watchdog: PluginTable | None = None
@@ -196,6 +217,10 @@ class Switch(Table):
     """Puts flows back in order where frames take several ways."""
     target: Slug | None = None
     """Target of this node, if not the plan's; for targets that can be joined."""
+
+    def holds(self, priority: int) -> bool:
+        """True if a pause of an output queue holds the lane of a priority."""
+        return self.pause_priorities is None or priority in self.pause_priorities
 
     def buffer_of(self, port: str) -> int:
         """Octets of the queue before one of its ports: the port's own, or those of all."""
@@ -280,6 +305,9 @@ class Traffic(Table):
     """Octets of every data frame with its headers, without the FCS."""
     priority: int = Field(0, ge=0, le=7)
     """Of the frames, in their VLAN tag."""
+    ack_priority: int | None = Field(None, ge=0, le=7)
+    """Of the acknowledgements of the entry's transport, in their VLAN tag: with separate lanes they
+    wait in the lane of this priority at every switch. Default: that of the frames."""
     start: Instant = 0
     """Time at which the flows begin."""
     stop: Instant | None = None
@@ -301,6 +329,10 @@ class Traffic(Table):
     def draw_pairs(self, seed: int) -> None:
         """Fix the random numbers that pairs are drawn with."""
         self._seed = seed
+
+    def acknowledged_in(self) -> int:
+        """Priority of the acknowledgements of its frames."""
+        return self.priority if self.ack_priority is None else self.ack_priority
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo
@@ -59,6 +60,26 @@ def without_files() -> Iterator[None]:
         yield
     finally:
         _files_count.reset(token)
+
+
+_plan_folder: ContextVar[Path | None] = ContextVar("plan_folder", default=None)
+
+
+@contextmanager
+def paths_relative_to(folder: Path | None) -> Iterator[None]:
+    """Within this block a relative path in a parameter counts from `folder`, the plan's own, and
+    from the working directory where there is no such file."""
+    token = _plan_folder.set(folder)
+    try:
+        yield
+    finally:
+        _plan_folder.reset(token)
+
+
+def file_of_plan(path: str) -> Path:
+    """The file that a parameter of the plan names, which need not exist."""
+    folder = _plan_folder.get()
+    return folder / path if folder is not None and (folder / path).is_file() else Path(path)
 
 
 _only_files: ContextVar[tuple[frozenset[str], str] | None] = ContextVar("only_files", default=None)

@@ -204,6 +204,8 @@ INPUT = without(
     *("utilization", "service_rate", "frames.trimmed", "frames.reprioritized", "storms.detected"),
     *("storms.restored", "recovery_s"),
 )
+ROUTES = "routes"
+"""Group of samples (`Sampled.when`): of switches that are IP routers."""
 SWITCH = (
     Sampled(
         "reassembly_bytes",
@@ -230,5 +232,14 @@ SWITCH = (
         "reassembly_late",
         "frames that came after they had been given up",
         record_field="frames_late",
+    ),
+    counter(
+        "frames.ttl_expired",
+        "frames_ttl_expired",
+        "IP frames that it dropped because their TTL ended at it: data, acknowledgements, messages",
+        "of switches that forward by IP",
+        record_field="ttl_expired",
+        when=ROUTES,
+        label="frames whose TTL ended",
     ),
 )

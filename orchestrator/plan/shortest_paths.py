@@ -11,25 +11,30 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from orchestrator.plan.entity_names import Port, ports
+from orchestrator.plan.forwarding_hosts import carries, forwarding_hosts
 from orchestrator.plan.plan_model import PlanModel, memoized
 from orchestrator.plan.plan_tables import Switch
 
 # Hop distances between switches and the places that frames can be sent to.
 #
-# Only switches carry frames of others. All NICs and sinks whose only link leads to the same switch
-# are at one *place*, that switch: the way to it is looked for once. Any other one is a place
-# itself. So a network of regular shape has as many places as lowest switches, not as hosts.
+# Only switches carry frames of others, and hosts that forward
+# (`orchestrator.plan.forwarding_hosts`), which count as switches here. All NICs and sinks whose
+# only link leads to the same switch are at one *place*, that switch: the way to it is looked for
+# once. Any other one is a place itself. So a network of regular shape has as many places as lowest
+# switches, not as hosts.
 
 FAR = -1
 """Distance of what cannot be reached."""
 
 
 class Distances:
-    """The switches of a plan, the places of its NICs and sinks, and the links between them."""
+    """The switches of a plan with its hosts that forward, the places of its NICs and sinks, and
+    the links between them."""
 
     def __init__(self, plan: PlanModel) -> None:
         self.by_node = by_its_node(plan)
         self.switches = [name for name, node in plan.nodes.items() if isinstance(node, Switch)]
+        self.switches += forwarding_hosts(plan)
         self.row = {name: row for row, name in enumerate(self.switches)}
         self.places: list[str] = []
         """Nodes."""
@@ -39,7 +44,7 @@ class Distances:
         self._to: dict[int, list[int]] = {}
         numbers: dict[str, int] = {}
         for name in plan.nodes:
-            if name not in self.row:
+            if not isinstance(plan.nodes[name], Switch):
                 place = self._only_switch(name) or name
                 if place not in numbers:
                     numbers[place] = len(self.places)
@@ -105,8 +110,9 @@ Answer = TypeVar("Answer")
 def routes(plan: PlanModel) -> Routes:
     """Next hops of every node for every NIC and sink; unreachable ones are left out.
 
-    Only switches carry frames of others. Of paths of equal length the one over the link that
-    comes first in the plan is taken, so that the same plan always has the same routes.
+    Only switches and hosts that forward carry frames of others. Of paths of equal length the one
+    over the link that comes first in the plan is taken, so that the same plan always has the same
+    routes.
     """
     return _Table(plan, lambda ports, spreads: ports[0])
 
@@ -215,6 +221,49 @@ class Hops:
         return found
 
 
+class RoutingLoop(str):
+    """The sentence about a path that leads round; `ports` are those on it until it is back."""
+
+    ports: list[Port]
+
+    def __new__(cls, destination: str, back_at: str, ports: list[Port]) -> RoutingLoop:
+        """The path to a destination that is back at a node after these ports."""
+        text = f"forwarding leads frames for {destination} round and back to {back_at}"
+        loop = super().__new__(cls, text)
+        loop.ports = ports
+        return loop
+
+
+def endless_loop(plan: PlanModel, start: str, destination: str) -> list[str]:
+    """Nodes of a loop on the ways from a node to another, without an IP router among them: frames
+    would go round it without end. [] where there is none."""
+    table, over = multipath_routes(plan), {(p.node, p.name): p.peer for p in ports(plan)}
+    after: dict[str, list[str]] = {}
+    waiting = [start]
+    while waiting:
+        here = waiting.pop()
+        if here not in after:
+            names = table[here].get(destination, []) if here != destination else []
+            after[here] = [over[here, name] for name in names if (here, name) in over]
+            waiting += [node for node in after[here] if carries(plan, node)]
+    left = {here: nodes for here, nodes in after.items() if _keeps_ttl(plan, here)}
+    while ended := [here for here, nodes in left.items() if left.keys().isdisjoint(nodes)]:
+        for here in ended:
+            del left[here]
+    trail: list[str] = []
+    here = next(iter(left), "")
+    while here and here not in trail:
+        trail.append(here)
+        here = next(node for node in left[here] if node in left)
+    return trail[trail.index(here) :] if here else []
+
+
+def _keeps_ttl(plan: PlanModel, name: str) -> bool:
+    """True if a node sends frames on and takes nothing off their TTL."""
+    node = plan.nodes[name]
+    return carries(plan, name) and not (isinstance(node, Switch) and node.forwards_by == "ip")
+
+
 def path(
     plan: PlanModel, table: Routes, known: dict[str, Port], start: str, destination: str
 ) -> list[Port] | str:
@@ -231,8 +280,9 @@ def path(
         taken.append(port)
         here = port.peer
         if here in seen:
-            return f"forwarding leads frames for {destination} round and back to {here}"
-        if here != destination and not isinstance(plan.nodes[here], Switch):
+            loop = RoutingLoop(destination, here, taken)
+            return loop if carries(plan, here) else str(loop)
+        if here != destination and not carries(plan, here):
             return f"forwarding leads frames for {destination} to {here}, which carries none"
         seen.add(here)
     return taken

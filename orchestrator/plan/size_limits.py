@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sized
 from orchestrator.errors import Problem
 from orchestrator.plan import entity_names
 from orchestrator.plan.external_nodes import captured
+from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plan_tables import Nic, Switch
@@ -89,12 +90,21 @@ def _held(plan: PlanModel) -> Iterator[Problem]:
     for link in plan.links.values():
         for delay in (link.delay, link.delay_back or link.delay):
             octets["links"] += min(link.buffer, link.rate * delay // (8 * 10**12))
+    in_switches: dict[str, int] = {}
+    shared: dict[str, int] = {}
     for port in entity_names.ports(plan):
         node = plan.nodes.get(port.node)
         if isinstance(node, Switch):
             each = node.buffer_of(port.name)
-            each += node.inputs.buffer if node.inputs else 0
-            octets["buffer"] += lanes * each
+            if node.inputs is not None:
+                each += max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
+            in_switches[port.node] = in_switches.get(port.node, 0) + lanes * each
+            if node.inputs is not None and node.inputs.shared_memory is not None:
+                shared[port.node] = node.inputs.shared_memory
+        elif isinstance(node, Nic) and port.node in forwarding_hosts(plan):
+            octets["buffer"] += lanes * buffer_of(node)
+    for name, queued in in_switches.items():
+        octets["buffer"] += min(queued, shared.get(name, queued))
     if sum(octets.values()) // shortest > MOST_HELD:
         largest = max(octets, key=lambda name: octets[name])
         where = {"host_queue": "nodes", "buffer": "nodes", "links": "links"}[largest]

@@ -128,7 +128,8 @@ class Expect(Table):
     phase: Slug = "run"
     """A phase of the plan; "run" is the whole run."""
     relative_to: Line | None = None
-    """Another entity with this metric: what is bounded is the ratio of both; 1 where both are 0."""
+    """Another entity with this metric: what is bounded is the ratio of both; no value, and so not
+    met, where this one's is 0."""
     min: Scalar | None = None
     """The least that is accepted, in the metric's unit."""
     max: Scalar | None = None

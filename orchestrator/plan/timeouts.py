@@ -1,7 +1,8 @@
 """Refuses timeouts of transports that are shorter than the round trip of the empty path.
 
 Such a transport takes every first segment for lost. What is compared is the least that a round trip
-takes: propagation both ways, and one full frame sent over every link on its way there.
+takes: propagation both ways, one full frame sent over every link on its way there, and the time
+that the receiver may hold the answer back.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Mapping
 
 from orchestrator.errors import Problem
 from orchestrator.plan.entity_names import Port, ports
+from orchestrator.plan.forwarding_hosts import carries
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.plan_tables import Switch
 from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.shortest_paths import path, routes
 from orchestrator.plan.timeline_actions import Action
@@ -30,11 +31,12 @@ def timeout_problems(
     links is left alone: its round trips differ.
     """
     waits = {name: use.params.answered_within() for name, use in carriers.items()}
+    held_back = {name: use.params.answer_delay() for name, use in carriers.items()}
     limits = {name: wait for name, wait in waits.items() if wait is not None}
     if not limits or any(action.kind == "link" for action in actions):
         return []
     longest = _longest(plan, max(plan.traffic[name].frame for name in limits))
-    limits = {name: wait for name, wait in limits.items() if wait <= longest}
+    limits = {name: wait for name, wait in limits.items() if wait <= longest + held_back[name]}
     if not limits:
         return []
     table, known = routes(plan), {port.entity: port for port in ports(plan)}
@@ -45,12 +47,13 @@ def timeout_problems(
             taken = path(plan, table, known, source, target) if entry.via is None else ""
             if isinstance(taken, str):
                 continue
-            trip = round_trip(plan, taken, entry.frame)
+            trip = round_trip(plan, taken, entry.frame) + held_back[name]
             if wait <= trip:
+                held = " with ack_delay" if held_back[name] else ""
                 text = (
                     f"the timeout of {format_duration(wait)} ends before an answer can be back: "
-                    f"from {source} to {target} and back takes {format_duration(trip)} at least; "
-                    f"a longer one is expected, such as {format_duration(_remedy(trip))}"
+                    f"from {source} to {target} and back takes {format_duration(trip)} at least"
+                    f"{held}; a longer one is expected, such as {format_duration(_remedy(trip))}"
                 )
                 where = f"traffic.{name}.transport.timeout"
                 problems.append(Clash(where, format_duration(wait), text))
@@ -70,8 +73,9 @@ def round_trip(plan: PlanModel, taken: list[Port], frame: int) -> int:
 
 
 def _longest(plan: PlanModel, frame: int) -> int:
-    """ps that no round trip of a plan is longer than: one over its worst link at every switch."""
-    hops = 1 + sum(isinstance(node, Switch) for node in plan.nodes.values())
+    """ps that no round trip of a plan is longer than: one over its worst link at every node that
+    sends on."""
+    hops = 1 + sum(carries(plan, name) for name in plan.nodes)
     links = plan.links.values()
     worst = max(link.delay + (link.delay_back or link.delay) for link in links)
     return hops * (worst + frame * BIT_PS // min(link.rate for link in links))

@@ -20,14 +20,14 @@ from orchestrator.plan.metric import (
 FAIRNESS_DEFINITIONS = {
     "fairness.jain": (
         RATIO,
-        "Jain's index of the flows' rates while they were on, (Σx)² / (n Σx²): 1 when all are "
-        "equal, 1/n at worst. A flow's rate is what was received of it within the phase over the "
-        "time that its source was on within it; flows whose source was on for less than half of "
-        "the phase do not count",
+        "Jain's index of the flows' rates, (Σx)² / (n Σx²): 1 when all are equal, 1/n at worst. A "
+        "flow's rate is what was received of it within the phase over the time that follows the "
+        "first start of its source; a source that stops again counts as 0 from then on. Flows "
+        "that start after half of the phase do not count; null for fewer than two flows",
     ),
     "fairness.max_min": (
         RATIO,
-        "the highest of the same rates over the lowest; null when a flow that was on got nothing",
+        "the highest of the same rates over the lowest; null when a flow got nothing",
     ),
     "fairness.window_mean": (
         RATIO,
@@ -58,6 +58,11 @@ def _throughput(meaning: str, *, curve: bool) -> Metric:
     )
 
 
+def _served(note: str = "") -> Metric:
+    text = "number of flows of which a frame was received within the phase"
+    return Metric("flows.served", COUNT, COUNTER, f"{text}; {note}" if note else text)
+
+
 ENTRY: tuple[Declaration, ...] = (
     SENT_CURVE,
     _throughput("of all its flows together", curve=True),
@@ -75,10 +80,12 @@ ENTRY: tuple[Declaration, ...] = (
         "latency_s.p99", SECONDS, HISTOGRAM, "99th percentile of the same, linear within its bin"
     ),
     *_fairness("of entries with several flows"),
+    _served("of entries with several flows"),
 )
 TRAFFIC: tuple[Declaration, ...] = (
     _throughput("of all flows together", curve=False),
     *_fairness(),
+    _served(),
 )
 NETWORK: tuple[Declaration, ...] = (
     Metric("deadlocks", COUNT, RUN, "rings of links that held one another until the run ended"),

@@ -11,15 +11,14 @@ from orchestrator.plan.shortest_paths import path
 from orchestrator.run.metric_uncertainty import (
     Distortion,
     backlog_s,
-    uncertainty,
-    uncertainty_of_slowdown,
+    uncertainty_by_others,
 )
 
 Metrics = dict[str, dict[str, dict[str, Any]]]
 
 
 def errorbars(plan: Plan, fidelity: Mapping[str, Any], metrics: Metrics) -> Metrics | None:
-    """Phase -> entity -> metric -> its uncertainty, where that is above 0.
+    """Phase -> entity -> metric -> its uncertainty, where that is above 0; None: it has none.
 
     None where no machine was measured: a simulation has no uncertainty.
     """
@@ -36,17 +35,13 @@ def errorbars(plan: Plan, fidelity: Mapping[str, Any], metrics: Metrics) -> Metr
     return found
 
 
-def _bars(values: Mapping[str, float | None], by: Distortion) -> dict[str, float]:
-    bars = {}
+def _bars(values: Mapping[str, float | None], by: Distortion) -> dict[str, float | None]:
+    bars = dict[str, float | None]()
     for metric, value in values.items():
         if value is None:
             continue
-        if metric.startswith("slowdown."):
-            fct = values.get(metric.replace("slowdown.", "fct_s.")) or 0.0
-            bar = uncertainty_of_slowdown(value, fct, by)
-        else:
-            bar = uncertainty(metric, value, by)
-        if bar > 0:
+        bar = uncertainty_by_others(metric, value, values, by)
+        if bar is None or bar > 0:
             bars[metric] = bar
     return bars
 

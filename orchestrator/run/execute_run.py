@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,7 @@ def run(
     frozen: Frozen | None = None,
     profile_entry: Mapping[str, Any] = NOTHING,
     options: Mapping[str, Any] = NOTHING,
+    observe: Callable[[Session], None] | None = None,
     **more_options: Any,
 ) -> RunResult:
     """Run a plan and judge the run.
@@ -69,7 +70,8 @@ def run(
     whether a plan may start commands of this machine, with the caller's user id. `frozen`:
     expectations that were frozen before the run. `profile_entry`: further entries of the manifest,
     of a device profile. `options`, or keywords of their names: options of the target, on top of
-    those in the plan (`pace=0.5`); None leaves one out.
+    those in the plan (`pace=0.5`); None leaves one out. `observe` is called with the run's session
+    before it begins; what it keeps of the session may be read from any thread.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
@@ -90,7 +92,7 @@ def run(
         _refuse_programs(resolved)
     refuse_unsupported(place, resolved)
     bounds = {name: getattr(resolved.options, name, None) for name in OF_SESSION}
-    if not live and not any(bounds.values()):
+    if not live and observe is None and not any(bounds.values()):
         return _execute(
             registry, place, resolved, out, progress or silent, report, None, frozen, profile_entry
         )
@@ -98,6 +100,8 @@ def run(
     from orchestrator.live.live_session import Session
 
     session = Session(resolved, place.name, **bounds)
+    if observe is not None:
+        observe(session)
     with serve_session(session) if live else contextlib.nullcontext():
         done = _execute(
             registry,

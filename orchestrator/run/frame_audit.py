@@ -156,6 +156,7 @@ class Audit:
         ended += w.flows["headers_received"].sum()  # of trimmed frames, which may be lost, too
         ended += w.ports["frames_lost"].sum() + w.ports["pause_received"].sum()
         ended += w.limiters["feedback_received"].sum() + w.nodes["unroutable"].sum()
+        ended += w.nodes["ttl_expired"].sum()
         ended += w.nodes["feedback_ignored"].sum() + w.nodes["feedback_unassigned"].sum()
         # acknowledgements are not counted; flows that begin without a limiter count as messages
         carried = w.flows["mode"] == TRANSPORT

@@ -23,13 +23,16 @@ def plan_files(resolved: ResolvedPlan) -> dict[str, str]:
     return found
 
 
-def with_absolute_paths(data: Any, files: Collection[str]) -> Any:
-    """A plan's data in which each text that names one of these files is its absolute path."""
+def with_absolute_paths(data: Any, files: Collection[str], folder: Path) -> Any:
+    """A plan's data in which each text that names one of these files is its absolute path.
+
+    A relative one counts from the plan's `folder`, then from the working directory.
+    """
     if isinstance(data, dict):
-        return {key: with_absolute_paths(value, files) for key, value in data.items()}
+        return {key: with_absolute_paths(value, files, folder) for key, value in data.items()}
     if isinstance(data, list):
-        return [with_absolute_paths(value, files) for value in data]
+        return [with_absolute_paths(value, files, folder) for value in data]
     if files and isinstance(data, str) and len(data) < 4096 and "\0" not in data:
-        whole = str(Path(data).resolve())
-        return whole if whole in files else data
+        named = (str((start / data).resolve()) for start in (folder, Path()))
+        return next((path for path in named if path in files), data)
     return data

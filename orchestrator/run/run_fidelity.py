@@ -66,8 +66,8 @@ half of it is the machine's at most."""
 HELD = (0.01, 0.10)
 """Share of the run's time by which its clock was held back while the machine was busy elsewhere.
 In emulated time such a run is as it should be, but it was not real time: to within 1 % it was,
-as utilisation must be; beyond a tenth it was not. A run that was asked to be slower
-than real time is none: this is reported then, and not judged."""
+as utilisation must be; beyond a tenth it was not. A run with a pace so low that it lasts longer by
+more than that tenth is not to be in real time: this is reported then, and not judged."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,6 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
     displaced = share_above(measured.lateness, reaction)
     noise = mean_ps(measured.lateness) * demand.departures
     held = sum(measured.held_ps) / max(measured.duration_ps, 1)
-    real_time = measured.pace >= 1
     findings = [
         grade_share(
             late["p99"] / reaction,
@@ -177,7 +176,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
             f"the shortest phase ({microseconds(demand.shortest_phase_ps)})",
         ),
         grade_share(
-            held if real_time else 0.0,
+            held if is_real_time(measured.pace) else 0.0,
             HELD,
             f"the time that the clock was held back ({microseconds(sum(measured.held_ps))})",
             "the run's time",
@@ -246,6 +245,11 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
             "extra_delay_s": [share * reaction / 1e12 for share in link_conservation.EXTRA_DELAY],
         },
     }
+
+
+def is_real_time(pace: float) -> bool:
+    """Return whether a run at a pace is to be in real time, within what HELD accepts of one."""
+    return pace * (1 + HELD[1]) >= 1
 
 
 def advised_pace(measured: Measured, demand: Demand, slowest: float = 0.0) -> float | None:

@@ -6,21 +6,25 @@ by its own plan (one seed of many), or by the plan that a mutant was derived fro
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.cyclic_dependencies import wait_cycles
 from orchestrator.plan.external_nodes import externals
 from orchestrator.plan.pause_dependencies import network
 from orchestrator.plan.pfc_headroom import buffer_headrooms
-from orchestrator.recording import STOPPED, Recording
+from orchestrator.recording import STOPPED, MissingColumn, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
 from orchestrator.run.counted import counted_notes
 from orchestrator.run.error_bars import errorbars
-from orchestrator.run.plugin_metrics import measure_metrics
+from orchestrator.run.incomplete_schemes import find_incomplete_schemes
+from orchestrator.run.marking_result import marking_result
+from orchestrator.run.plugin_metrics import ENTIRE_RUN, measure_metrics
 from orchestrator.run.program_fidelity import program_notes
-from orchestrator.run.verdict import INVALID, check, verdict, without_machine
+from orchestrator.run.verdict import INCOMPLETE, INVALID, check, verdict, without_machine
 
 QUANTITY = "feedback_unassigned"
 
@@ -99,13 +103,16 @@ def judge_recording(
         "target": recording.target,
         "seed": plan.seed,
         "verdict": said,
+        **{key: found[key] for key in ("stopped_s",) if key in found},
         "metrics": found["metrics"],
         **bars,
         "units": found["units"],
         "expectations": rows,
         **({"external": found["external"]} if "external" in found else {}),
+        **({"marking": marking} if (marking := marking_result(resolved, recording)) else {}),
         "fidelity": found["fidelity"],
         "deadlocks": found["deadlocks"],
+        **({"incomplete": found["incomplete"]} if "incomplete" in found else {}),
         "notes": found["notes"],
         "programs": [
             {
@@ -129,15 +136,51 @@ def judge_recording(
 
 def judge(plan: Plan, found: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """A row for each expectation of a plan, and the verdict, on what `measure` found."""
-    rows = check(plan, found["metrics"], found.get("uncertainties"), bare=False)
-    return rows, verdict(rows, found["fidelity"])
+    stopped = "stopped_s" in found
+    metrics = found["metrics"]
+    if stopped:  # what is expected of the whole run is not expected of its beginning
+        metrics = {phase: of for phase, of in metrics.items() if phase != ENTIRE_RUN}
+    rows = check(plan, metrics, found.get("uncertainties"), bare=False)
+    incomplete = found.get("incomplete", ())
+    return rows, verdict(rows, found["fidelity"], incomplete, stopped=stopped)
+
+
+def stopped_at_ps(plan: Plan, recording: Recording) -> int | None:
+    """Time of the last sample of a run that a user stopped before its end; None for others."""
+    stopped = any(event.kind == STOPPED for event in recording.events)
+    end = int(recording.times_ps[-1]) if len(recording.times_ps) else 0
+    return end if stopped and end < plan.duration else None
+
+
+def _latest_sample_ps(recording: Recording) -> int:
+    """Most by which a sample was late (ps): 0 when simulated; in real time as late as a departure
+    was, and by what the clocks of several machines differ."""
+    late_s = (recording.fidelity or {}).get("lateness_s", {}).get("max", 0.0)
+    return math.ceil(late_s * 1e12) + recording.apart_ps
+
+
+def without_values(metrics: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Metrics of a phase that did not take place, or not all of it: none has a value."""
+    return {entity: dict.fromkeys(values) for entity, values in metrics.items()}
 
 
 def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
     """Metrics, units, error bars where a machine was measured, fidelity, deadlocks, notes.
 
-    Plain data, as in JSON. Adds missing events of deadlocks to the recording.
+    `incomplete`, where there is any: schemes that lack a part. Plain data, as in JSON. Adds missing
+    events of deadlocks to the recording. Raises BadInput for a recording that lacks a column.
     """
+    try:
+        return _measure(registry, resolved, recording)
+    except MissingColumn as missing:
+        text = (
+            f"its recording has no column {missing.quantity!r} of {missing.entity!r}, which is "
+            "needed beside the others of that entity; the target has to record it"
+        )
+        raise BadInput(f"target {recording.target}", text) from missing
+
+
+def _measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
     plan = resolved.plan
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
     measured = measure_metrics(registry, plan, recording, phases)
@@ -152,12 +195,21 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
     seen = external_verdicts(registry, resolved, recording)
     for name, values in external_metrics(resolved, seen).items():
         metrics["run"].setdefault(name, {}).update(values)
+    stopped_ps = stopped_at_ps(plan, recording)
+    if stopped_ps is not None:
+        metrics |= {
+            name: without_values(metrics[name])
+            for name, (_, to) in phases.items()
+            if to > stopped_ps and name in metrics
+        }
     fidelity = recording.fidelity or without_machine(recording.vanished)
     bars = errorbars(plan, fidelity, metrics)
     unaccounted = buffer_conservation.unbalanced_buffers(recording)
+    incomplete, idle = find_incomplete_schemes(resolved, recording)
     reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
-    if recording.fidelity is None:  # the fidelity reports the distortions of a real machine
-        broken = world_invariants.broken_in_samples(resolved, recording)
+    if recording.fidelity is None or "lateness_s" in recording.fidelity:
+        late_ps = _latest_sample_ps(recording)
+        broken = world_invariants.broken_in_samples(resolved, recording, late_ps)
         reasons += [f"invalid: what always holds does not: {one}" for one in broken]
     if reasons:
         fidelity = fidelity | {"verdict": INVALID, "reasons": [*fidelity["reasons"], *reasons]}
@@ -167,9 +219,13 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
         "units": units,
         **({"external": seen} if seen else {}),
         "fidelity": fidelity,
+        **({} if stopped_ps is None else {"stopped_s": stopped_ps / 1e12}),
         "deadlocks": [one.as_table() for one in deadlocks],
+        **({"incomplete": incomplete} if incomplete else {}),
         "notes": [
             *measured.problems,
+            *(f"{INCOMPLETE}: {one}" for one in incomplete),
+            *idle,
             *resolved.former_names,
             *(one.text for one in deadlocks),
             *(one.text for one in ([] if deadlocks else wait_cycles(waits))),

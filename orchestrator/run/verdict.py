@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.plan import Plan
@@ -14,7 +16,9 @@ Metrics = dict[str, Any]
 """Phase -> entity -> metric -> value."""
 
 MET, MISSED, UNCERTAIN, UNJUDGED = "met", "missed", "uncertain", "unjudged"
-INVALID = "invalid"
+INVALID, STOPPED = "invalid", "stopped"
+INCOMPLETE = "the scheme lacks a part, so its expectations are not met"
+"""Beginning of the sentence on such a scheme, in notes and in the report."""
 
 
 def check(
@@ -24,8 +28,8 @@ def check(
 
     A metric that the run did not yield (`value` null) is not met, and neither is one that has a
     bound within its error bar: that one is `uncertain`. One with `of_seeds` is not judged from one
-    seed: neither met nor missed. `bars` are laid out as the metrics are; None where no machine was
-    measured.
+    seed: neither met nor missed. `bars` are laid out as the metrics are, with null for a metric
+    that has no error bar: its row is not judged (`no_bar`). None where no machine was measured.
     """
     rows = []
     for expect in plan.expect:
@@ -41,10 +45,14 @@ def check(
         within = (
             value is not None and (low is None or value >= low) and (high is None or value <= high)
         )
-        off = 0.0 if bars is None or value is None else _bar(expect, metrics, bars, value)
-        uncertain = value is not None and is_uncertain(value, off, low, high)
+        off = 0.0 if bars is None or value is None else _bar(expect, metrics, bars)
+        uncertain = value is not None and off is not None and is_uncertain(value, off, low, high)
         uncertain = uncertain and expect.of_seeds is None
-        known = {} if bars is None else {"uncertainty": off, "uncertain": uncertain}
+        known: dict[str, Any] = {}
+        if bars is not None:
+            bounded = off is not None and math.isfinite(off)  # JSON has no infinity
+            known = {"uncertainty": off if bounded else None, "uncertain": uncertain}
+            known |= {"no_bar": True} if off is None else {}
         rows.append(
             {
                 "metric": expect.metric,
@@ -54,7 +62,7 @@ def check(
                 "max": high,
                 "value": value,
                 "unit": unit.symbol,
-                "met": within and not uncertain and expect.of_seeds is None,
+                "met": within and not uncertain and off is not None and expect.of_seeds is None,
                 **({} if expect.of_seeds is None else {"of_seeds": expect.of_seeds}),
                 **known,
                 "source": expect.source,
@@ -64,40 +72,59 @@ def check(
     return rows
 
 
-def _bar(expect: Expect, metrics: Metrics, bars: Metrics, value: float) -> float:
-    """Uncertainty of a value; of a ratio, the sum of the relative uncertainties of its operands."""
-    off = _value(bars, expect.phase, expect.of, expect.metric) or 0.0
-    if expect.relative_to is None:
+def _bar(expect: Expect, metrics: Metrics, bars: Metrics) -> float | None:
+    """Uncertainty of a value; None where its metric has no error bar.
+
+    Of a ratio a / b with bars da and db, the first-order propagation (GUM 5.1, worst case)
+    da / |b| + |a / b| db / |b|. Infinite where b may be 0.
+    """
+    off = _value(bars, expect.phase, expect.of, expect.metric, 0.0)
+    if expect.relative_to is None or off is None:
         return off
-    share = 0.0
-    for entity in (expect.of, expect.relative_to):
-        part = _value(metrics, expect.phase, entity, expect.metric)
-        if part:
-            share += (_value(bars, expect.phase, entity, expect.metric) or 0.0) / abs(part)
-    return abs(value) * share
+    off_divisor = _value(bars, expect.phase, expect.relative_to, expect.metric, 0.0)
+    if off_divisor is None:
+        return None
+    part = _value(metrics, expect.phase, expect.of, expect.metric) or 0.0
+    divisor = abs(_value(metrics, expect.phase, expect.relative_to, expect.metric) or 0.0)
+    if off_divisor >= divisor:
+        return math.inf
+    return (off + abs(part) / divisor * off_divisor) / divisor
 
 
-def _ratio(value: float | None, whole: float | None) -> float | None:
-    """Ratio of two metrics; 1 if both are 0. None where one is absent, or only the divisor is 0."""
-    if value == 0 and whole == 0:
-        return 1.0
-    return value / whole if value is not None and whole else None
+def _ratio(value: float | None, divisor: float | None) -> float | None:
+    """Ratio of two metrics; None where one is absent or the divisor is 0."""
+    return value / divisor if value is not None and divisor else None
 
 
-def _value(metrics: Metrics, phase: str, entity: str, metric: str) -> float | None:
-    """Value of a metric; None where the run did not yield it."""
-    value: float | None = metrics.get(phase, {}).get(entity, {}).get(metric)
+def _value(
+    metrics: Metrics, phase: str, entity: str, metric: str, absent: float | None = None
+) -> float | None:
+    """Value of a metric; `absent` where the run did not yield it."""
+    value: float | None = metrics.get(phase, {}).get(entity, {}).get(metric, absent)
     return value
 
 
-def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
+def verdict(
+    rows: list[dict[str, Any]],
+    fidelity: dict[str, Any],
+    incomplete: Sequence[str] = (),
+    *,
+    stopped: bool = False,
+) -> str:
     """Verdict: met; missed; uncertain where the machine leaves it open and nothing was missed for
-    certain; unjudged where nothing is expected of one seed; invalid: the machine distorted it."""
+    certain; unjudged where nothing is expected of one seed, or of metrics with an error bar;
+    stopped before its end by a user; invalid: the machine distorted it.
+
+    With a scheme that is `incomplete` nothing is met: its values are those of another scheme."""
     if fidelity["verdict"] == INVALID:
         return INVALID
-    rows = [row for row in rows if "of_seeds" not in row]
+    if stopped:
+        return STOPPED
+    rows = [row for row in rows if "of_seeds" not in row and "no_bar" not in row]
     if not rows:
         return UNJUDGED
+    if incomplete:
+        return MISSED
     if all(row["met"] for row in rows):
         return MET
     return UNCERTAIN if all(row["met"] or row.get("uncertain") for row in rows) else MISSED

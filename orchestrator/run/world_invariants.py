@@ -6,8 +6,7 @@ between two events, of a run's samples) or the terms of a solver.
 
 - `broken_in_world(world)`: of a world between two events (`orchestrator.run.frame_audit`, `tailback
 hunt`).
-- `broken_in_samples(resolved, recording)`: of a run's samples; a simulated run that breaks one is
-invalid.
+- `broken_in_samples(resolved, recording)`: of a run's samples; a run that breaks one is invalid.
 - `INVARIANTS`: the list, for properties and proofs: `one.holds(*values of one.fields)`.
 """
 
@@ -26,7 +25,7 @@ from orchestrator.plan.pfc_headroom import lossless_buffers
 if TYPE_CHECKING:
     from orchestrator.engine.node.world_arrays import World
     from orchestrator.plan import ResolvedPlan
-from orchestrator.recording import Recording
+from orchestrator.recording import MissingColumn, Recording
 
 ROUNDED = 1e-12
 """Upper bound of the relative error of a product of two floats."""
@@ -161,6 +160,8 @@ INVARIANTS = (
     RECEIVED,
     RECEIVED_OCTETS,
 )
+ACROSS_NODES = (RECEIVED, RECEIVED_OCTETS)
+"""Invariants between fields that two nodes count; those of the others are of one node."""
 
 
 @dataclass(frozen=True)
@@ -177,13 +178,17 @@ class Limits:
     @classmethod
     def of(cls, resolved: ResolvedPlan) -> Limits:
         """Limits of a plan, without buffers that grant reserved space beyond their capacity."""
-        from orchestrator.plan.plan_tables import Switch
+        from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
+        from orchestrator.plan.lossless_lanes import has_own_limit, input_room, is_lossless
+        from orchestrator.plan.plan_tables import Nic, Switch
 
         plan = resolved.plan
-        suffixes = [lane.suffix for lane in plan.lanes()]
+        lanes = plan.lanes()
         most: dict[str, int] = {}
         for port in plan.ports():
             node = plan.nodes[port.node]
+            if isinstance(node, Nic) and port.node in forwarding_hosts(plan):
+                most[port.entity] = buffer_of(node)
             if not isinstance(node, Switch):
                 continue
             if node.inputs is None or node.reassembly is None:
@@ -196,9 +201,22 @@ class Limits:
                     if entity in most:
                         most[entity] = max(most[entity], action.values["buffer"])
         lossless = lossless_buffers(resolved)
+        rooms = {entity + lane.suffix: octets for entity, octets in most.items() for lane in lanes}
+        for port in plan.ports():
+            node = plan.nodes[port.node]
+            if not isinstance(node, Switch) or node.inputs is None:
+                continue
+            for lane in lanes:
+                if has_own_limit(plan, port.input, lane):
+                    rooms[port.input + lane.suffix] = input_room(node.inputs, lane)
         return cls(
-            {entity + lane: octets for entity, octets in most.items() for lane in suffixes},
-            frozenset(entity + lane for entity in lossless for lane in suffixes),
+            rooms,
+            frozenset(
+                entity + lane.suffix
+                for entity in lossless
+                for lane in lanes
+                if is_lossless(plan, entity, lane)
+            ),
         )
 
 
@@ -225,11 +243,15 @@ def broken_in_world(
     return found
 
 
-def broken_in_samples(resolved: ResolvedPlan, recording: Recording) -> list[str]:
+def broken_in_samples(resolved: ResolvedPlan, recording: Recording, late_ps: int = 0) -> list[str]:
     """A sentence for every invariant that a run's samples break, with the first such instant.
 
     Quantities without samples are not checked; `orchestrator.run.buffer_conservation` checks
-    `FRAMES`.
+    `FRAMES`. Raises MissingColumn for a queue whose length is sampled and its drops are not.
+
+    `late_ps`: how late a node may be to take the sample of an instant, of a run in real time. A
+    node counts on meanwhile: receivers are compared with what was sent by so much later, and links
+    with what their rate allows by then.
     """
     limits, found = Limits.of(resolved), list[str]()
     sampled = [one for one in INVARIANTS if FIELDS.issuperset(one.fields)]
@@ -237,11 +259,27 @@ def broken_in_samples(resolved: ResolvedPlan, recording: Recording) -> list[str]
         for one in sampled:
             if all(name in fields for name in one.fields):
                 values = [fields[name] for name in one.fields]
+                if one in ACROSS_NODES and late_ps:
+                    values = _at_later_rows(values, recording.times_ps, late_ps)
                 found += _first_violation(one, values, entity, recording)
         if "bytes_max" in fields and len(recording.times_ps):
+            if "frames_dropped" not in fields:
+                raise MissingColumn(entity, "frames_dropped")
             most, dropped = int(fields["bytes_max"][-1]), int(fields["frames_dropped"][-1])
             found += _of_limits(limits, entity, most, dropped)
-    return found + list(_beyond_rates(resolved, recording))
+    return found + list(_beyond_rates(resolved, recording, late_ps))
+
+
+def _at_later_rows(
+    values: list[np.ndarray], times_ps: np.ndarray, late_ps: int
+) -> list[np.ndarray]:
+    """The first of some samples, and the others at the first row that is later by `late_ps`.
+
+    Without the last rows, which none follows so much later.
+    """
+    later = np.searchsorted(times_ps, times_ps + late_ps)
+    later = later[later < len(times_ps)]
+    return [values[0][: len(later)], *(value[later] for value in values[1:])]
 
 
 def _of_limits(limits: Limits, name: str, most: int, dropped: int) -> Iterator[str]:
@@ -296,14 +334,17 @@ FIELDS = frozenset(FIELD_OF.values()) - {"frames_dropped"}
 """Fields of the invariants of samples; of drops only the last sample is checked."""
 
 
-def _beyond_rates(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]:
-    """Links that sent more in the run than their highest rate allows, plus one frame."""
+def _beyond_rates(resolved: ResolvedPlan, recording: Recording, late_ps: int = 0) -> Iterator[str]:
+    """Links that sent more in the run than their highest rate allows, plus one frame.
+
+    `late_ps`: how late a sample may have been taken.
+    """
     highest = {way.entity: resolved.plan.links[way.link].rate for way in resolved.plan.directions()}
     for action in resolved.actions:
         if action.kind == "link" and "rate" in action.values:
             for entity in action.entities:
                 highest[entity] = max(highest[entity], action.values["rate"])
-    times = recording.times_ps.astype(float)
+    times = recording.times_ps.astype(float) + late_ps
     allowed: dict[int, np.ndarray] = {}
     for row, column in enumerate(recording.columns):
         if column.quantity != "bytes_out" or column.entity not in highest:
@@ -314,7 +355,9 @@ def _beyond_rates(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]
             allowed[rate] = times * (rate * (1 - ROUNDED))
         near = np.flatnonzero((sent - LONGEST) * 8e12 > allowed[rate])
         for at in near.tolist():
-            if (int(sent[at]) - LONGEST) * 8 * 10**12 > int(recording.times_ps[at]) * rate:
+            if (int(sent[at]) - LONGEST) * 8 * 10**12 > (
+                int(recording.times_ps[at]) + late_ps
+            ) * rate:
                 yield (
                     f"{column.entity} at {_at(recording, at)}: rate of a link: no more octets than "
                     f"its rate allows, and one frame (bytes_out {sent[at]}, rate {rate})"

@@ -94,6 +94,7 @@ def _on_single_core(
 ) -> Recording:
     """Simulate a whole world on this core."""
     from orchestrator.assembly import record
+    from orchestrator.engine import kernel_guards
     from orchestrator.engine.node.event_loop import simulate
     from orchestrator.run import background_compile
     from orchestrator.run.engine_compile import report_compiling
@@ -109,6 +110,7 @@ def _on_single_core(
         _watched(assembly, session, report)
     else:  # the last instant belongs to the run: its row of samples closes the last phase
         while simulate(world, plan.duration + 1, EVENTS_PER_REPORT) == EVENTS_PER_REPORT:
+            kernel_guards.refuse_fault()
             report(int(world.clock[0].now))
     return record(
         "simulated",
@@ -146,11 +148,14 @@ def _on_cores(resolved: ResolvedPlan, session: Session, progress: Report) -> Rec
 
 def _watched(assembly: Assembly, session: Session, report: Callable[[int], None]) -> None:
     """The same loop for a run that is watched: it stops for changes and keeps a pace."""
+    from orchestrator.engine import kernel_guards
     from orchestrator.engine.node.event_loop import simulate
     from orchestrator.live.paced_loop import PacedLoop
 
     def loop(until: int) -> bool:
-        return bool(simulate(assembly.world, until, EVENTS_PER_REPORT) < EVENTS_PER_REPORT)
+        done = simulate(assembly.world, until, EVENTS_PER_REPORT) < EVENTS_PER_REPORT
+        kernel_guards.refuse_fault()
+        return bool(done)
 
     PacedLoop(assembly, session).drive(loop, report)
 

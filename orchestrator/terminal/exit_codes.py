@@ -30,8 +30,8 @@ MOST_LINES = 100
 
 CODES_HELP = (
     "Exit codes: 0 all expectations met, or none in the plan, 1 some missed, 2 bad input or "
-    "refused by a target, 3 the run is invalid, uncertain or failed, 70 a bug in tailback, "
-    "130 interrupted."
+    "refused by a target, 3 the run is invalid, uncertain, stopped or failed, 70 a bug in "
+    "tailback, 130 interrupted."
 )
 
 

@@ -17,4 +17,4 @@ def test_every_source_and_transport_that_is_shipped_has_an_example() -> None:
     }
     examples = [block.text for block in read(ROOT / "docs" / "traffic.md").blocks]
     shown = set(re.findall(r'plugin = "([a-z-]+)"', "".join(examples)))
-    assert mine <= shown | {"trace"}  # that one needs a file, and has a page of its own
+    assert mine <= shown | {"trace", "flows"}  # these need a file, and have pages of their own

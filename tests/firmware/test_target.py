@@ -380,6 +380,14 @@ def test_what_gateware_lacks_is_refused_by_name(settings: list[str], said: str) 
         on("gateware", PLANS / "overload.toml", *settings)
 
 
+def test_a_host_that_forwards_is_refused_by_name() -> None:
+    more = '[links.two]\nends = ["nic1", "sink"]\nrate = "1Gb/s"\n\n[phases.all]'
+    plan = Plan.load((PLANS / "overload.toml").read_text().replace("[phases.all]", more))
+    plan = plan.with_settings(["nodes.nic1.forwards=true"])
+    with pytest.raises(Refused, match=r"nic1: it forwards no frames of others"):
+        Gateware().check(plan.check(Registry.load()), Registry.load().targets)
+
+
 @pytest.mark.parametrize(
     ("before", "after"), [("arrival", "occupancy-random"), ("occupancy-random", "head")]
 )

@@ -88,3 +88,12 @@ def test_a_run_is_judged_by_completion_times_and_shows_them(tmp_path: Path) -> N
     page = (done.folder / "report.html").read_text()
     assert "Slowdown of messages by size" in page
     assert "40 of 40 messages completed" in page
+
+
+def test_a_run_in_which_no_message_completed_has_its_report(tmp_path: Path) -> None:
+    plan = line_of_three(duration=1 * MS)
+    endless = {"plugin": "messages", "size": 10**9, "from": "nic", "to": "sink"}
+    plan["traffic"] = {"m": endless}
+    done = run(Plan(**plan), out=tmp_path)
+    assert done.folder is not None
+    assert "0 of 1 messages completed" in (done.folder / "report.html").read_text()

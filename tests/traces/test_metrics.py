@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.plan.endpoint_metrics import OF_TRANSPORT
 from orchestrator.plan.metric_registry import DEFINITIONS, METRICS
 from traces.metrics import UNITS, compute
 from traces.metrics.sample_statistics import histogram_percentile, jain, percentile, spread
@@ -127,7 +128,9 @@ def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-d
         "fairness.window_mean": pytest.approx(0.8),
         "fairness.window_min": pytest.approx(0.8),
         "fairness.settling_s": None,
+        "flows.served": 2,
     }
+    assert found["traffic"]["flows.served"] == 3
     assert "fairness.jain" not in found["gen2"], "of a single flow it says nothing"
     assert found["gen2"]["throughput_bps"] == pytest.approx(16e6)
     assert found["traffic"]["throughput_bps"] == pytest.approx(48e6)
@@ -154,11 +157,11 @@ def test_what_a_source_sends_swings(build) -> None:  # type: ignore[no-untyped-d
     assert beyond["never"]["steady"]["sent_bps.sd"] is None
 
 
-def test_sources_that_are_off_say_nothing_about_fairness(build) -> None:  # type: ignore[no-untyped-def]
-    """Two of four flows are on and served alike; what is left of a stopped one still comes."""
+def test_sources_that_never_began_say_nothing_about_fairness(build) -> None:  # type: ignore[no-untyped-def]
+    """Two of four flows are on and served alike; one starts after the phase, one never."""
     rates = {"gen.0": 8_000_000, "gen.1": 8_000_000, "gen.2": 80_000, "gen.3": 0}
-    whole = [(0, 100 * MS)]
-    on = {"gen.0": whole, "gen.1": whole, "gen.2": [(0, 11 * MS)], "gen.3": []}
+    begun = [(0, 100 * MS)]
+    on = {"gen.0": begun, "gen.1": begun, "gen.2": [(60 * MS, 100 * MS)], "gen.3": []}
     recording = flows(build, rates, on=on, latency={"gen": np.zeros((1, 1), np.int64)})
     metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
     for entity in ("gen", "traffic"):
@@ -166,31 +169,57 @@ def test_sources_that_are_off_say_nothing_about_fairness(build) -> None:  # type
         assert metrics["p"][entity]["fairness.max_min"] == pytest.approx(1)
 
 
+@pytest.mark.parametrize("until_ms", [1, 11, 34, 35, 59])
+@pytest.mark.parametrize("others", [1, 2, 7])
+def test_a_source_that_falls_silent_counts_as_nothing(build, until_ms: int, others: int) -> None:  # type: ignore[no-untyped-def]
+    """Before the phase, or within it: what it received is over all of the time since its start."""
+    within = min(max(until_ms - 10, 0), 50)
+    rates = {f"gen.{n}": 8_000_000 for n in range(others)} | {"gen.9": 160_000 * within}
+    on = {"gen.9": [(0, until_ms * MS)]}
+    recording = flows(build, rates, on=on, latency={"gen": np.zeros((1, 1), np.int64)})
+    metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
+    silent = within / 50
+    index = (others + silent) ** 2 / ((others + 1) * (others + silent**2))
+    for entity in ("gen", "traffic"):
+        assert metrics["p"][entity]["fairness.jain"] == pytest.approx(index)
+        unequal = None if within == 0 else pytest.approx(1 / silent)
+        assert metrics["p"][entity]["fairness.max_min"] == unequal
+
+
+@pytest.mark.parametrize("rates", [{"a": 8_000_000}, {"a": 0}, {"a": 1, "b": 1}])
+def test_one_flow_is_neither_fair_nor_unfair(build, rates: dict[str, int]) -> None:  # type: ignore[no-untyped-def]
+    on = {"b": [(50 * MS, 100 * MS)]}  # it begins too late to count
+    metrics, _ = compute(flows(build, rates, on=on), {"p": (10 * MS, 60 * MS)})
+    assert metrics["p"]["traffic"]["fairness.jain"] is None
+    assert metrics["p"]["traffic"]["fairness.max_min"] is None
+
+
 def test_a_starved_source_that_is_on_counts(build) -> None:  # type: ignore[no-untyped-def]
     recording = flows(build, {"a": 8_000_000, "b": 0}, on={"a": [(0, 100 * MS)]})
     metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
     assert metrics["p"]["traffic"]["fairness.jain"] == pytest.approx(1 / 2)
     assert metrics["p"]["traffic"]["fairness.max_min"] is None
+    assert metrics["p"]["traffic"]["flows.served"] == 1
 
 
-@pytest.mark.parametrize(("until", "index"), [(40, 0.9), (34, 1.0)])
-def test_a_source_that_is_on_for_a_part_counts_by_its_rate_from_half_on(
+@pytest.mark.parametrize(("start", "index"), [(30, 0.9), (36, None)])
+def test_a_source_that_starts_within_the_phase_counts_by_its_rate_up_to_half_of_it(
     build,  # type: ignore[no-untyped-def]
-    until: int,
-    index: float,
+    start: int,
+    index: float | None,
 ) -> None:
     """On for 30 of 50 ms a flow's rate is 5/3 of what it is over the phase; 24 ms are too few."""
     rates = {"a": 10_000_000, "b": 12_000_000}
-    on = {"b": [(10 * MS, until * MS)]}
+    on = {"b": [(start * MS, 100 * MS)]}
     metrics, _ = compute(flows(build, rates, on=on), {"p": (10 * MS, 60 * MS)})
-    found = metrics["p"]["traffic"]["fairness.jain"]
-    assert found == pytest.approx(30**2 / (2 * (10**2 + 20**2)) if until == 40 else 1)
-    assert found == pytest.approx(index)
+    assert metrics["p"]["traffic"]["fairness.jain"] == (index and pytest.approx(index))
 
 
 def test_fairness_without_traffic() -> None:
     assert jain(np.zeros(3)) is None
     assert spread(np.array([0.0, 1.0])) is None
+    assert jain(np.array([5.0])) is None
+    assert spread(np.array([5.0])) is None
     assert jain(np.array([5.0, 5.0])) == pytest.approx(1)
 
 
@@ -285,7 +314,7 @@ def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[n
     only_where_told = {one.name for one in port if one.sampled is not None and one.sampled.when}
     assert only_where_told >= {"frames.marked", "frames.trimmed", "storms.detected"}
     assert set(metrics["run"]["switch.sink"]) == set(METRICS["port"]) - only_where_told
-    only_when_sampled = {"frames.reordered", "frames.retransmitted"}
+    only_when_sampled = {"frames.reordered", *OF_TRANSPORT}
     assert set(metrics["run"]["gen1.0"]) == set(METRICS["flow"]) - only_when_sampled
     assert set(metrics["run"]["traffic"]) == set(METRICS["traffic"])
 

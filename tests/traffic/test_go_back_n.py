@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-from traffic.go_back_n import NEGATIVE, STATE, arrived
+from orchestrator.engine.records import DATA
+from tests.plugins.scheme_driver import Driver
+from traffic.go_back_n import GO_BACK_N, NEGATIVE, GoBackN
 
 FRAME = 1500
 
 
 def answers(*sequences: int) -> list[tuple[int, int, int]]:
     """(answers, feedback, the segment that is expected) for each segment that comes."""
-    state = SimpleNamespace(**dict.fromkeys(STATE.names or (), 0))
+    receiver = Driver(GO_BACK_N, GoBackN())
     found = []
     for sequence in sequences:
-        frame = SimpleNamespace(sequence=sequence, length=FRAME, mark=0, created=0)
-        message = SimpleNamespace(feedback=0, sequence=0, created=0, offset=0, delta=0)
-        said = arrived(state, None, None, frame, 0, message)
-        found.append((said, message.feedback if said else 0, message.sequence))
+        receiver.message["feedback"] = 0
+        said = receiver.come("arrived", kind=DATA, sequence=sequence, length=FRAME)
+        feedback, expected = (int(receiver.message[name][0]) for name in ("feedback", "sequence"))
+        found.append((said, feedback if said else 0, expected))
     return found
 
 

@@ -47,7 +47,13 @@ def table_of(recording: Recording) -> MessageTable:
     service=st.sampled_from([None, 50_000_000, 333_333_333]),
     delay=st.sampled_from([0, 7 * US]),
     overhead=st.sampled_from([0, 20]),
-    inputs=st.sampled_from([None, {"speedup": "8/5", "crossbar_latency": 3 * US}]),
+    inputs=st.sampled_from(
+        [
+            None,
+            {"speedup": "8/5", "crossbar_latency": 3 * US},
+            {"crossbar_latency": 3 * US, "shared_memory": 500_000},
+        ]
+    ),
 )
 def test_a_message_alone_takes_the_ideal_time_to_the_picosecond(
     size: int,

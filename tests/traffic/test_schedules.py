@@ -11,7 +11,17 @@ from orchestrator.engine.workload import Connections
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from traffic.message_sources import Incast, Repeated, incast, repeated
-from traffic.poisson_flows import DATA_MINING, WEB_SEARCH, Poisson, arrivals, draw, mean
+from traffic.poisson_flows import (
+    ALI_STORAGE,
+    DATA_MINING,
+    FB_HADOOP,
+    PUBLISHED,
+    WEB_SEARCH,
+    Poisson,
+    arrivals,
+    draw,
+    mean,
+)
 
 MS, S = 10**9, 10**12
 
@@ -34,6 +44,22 @@ def test_published_distributions_have_their_known_means() -> None:
     assert mean(DATA_MINING) == pytest.approx(12.8e6, rel=0.02)
     assert draw(WEB_SEARCH, np.array([0.53, 0.97, 0.9999999]))[:2].tolist() == [80_000, 10_000_000]
     assert draw(DATA_MINING, np.array([0.0]))[0] == 1
+    assert mean(FB_HADOOP) == pytest.approx(120_420.75, rel=1e-9)
+    assert mean(ALI_STORAGE) == pytest.approx(40_869.8, rel=1e-9)
+    assert draw(FB_HADOOP, np.array([0.5, 0.72, 0.975])).tolist() == [700, 30_000, 1_000_000]
+    assert draw(ALI_STORAGE, np.array([0.2293, 0.9753])).tolist() == [4_000, 256_000]
+
+
+@pytest.mark.parametrize("sizes", PUBLISHED)
+def test_poisson_has_each_published_distribution(sizes: Any) -> None:
+    cdf = PUBLISHED[sizes]
+    octets, shares = zip(*cdf, strict=True)
+    assert sorted(octets) == list(octets)
+    assert sorted(shares) == list(shares)
+    assert (cdf[0], shares[-1]) == ((0, 0.0), 1.0)
+    made = arrivals(Poisson(load="2", sizes=sizes), connections(stop=2 * S)).size
+    middle = octets[len(octets) // 2]
+    assert (made <= middle).mean() == pytest.approx(dict(cdf)[middle], abs=0.06)
 
 
 def test_poisson_offers_its_load_on_every_source() -> None:
@@ -83,6 +109,37 @@ def test_incast_rounds_begin_together() -> None:
         assert (late >= 0).all()
         assert (late < MS).all()
     assert len(set(some.connection.tolist())) > 2
+
+
+def test_poisson_incast_has_rounds_at_random_times() -> None:
+    ends = connections(40, start=0, stop=4 * S)
+    made = incast(Incast(interval=4 * MS, fan_in=5, arrivals="poisson"), ends)
+    begins = np.unique(made.start)
+    gaps = np.diff(begins)
+    assert len(begins) == pytest.approx(1000, rel=0.1)
+    assert len(made.size) == 5 * len(begins)
+    assert gaps.mean() == pytest.approx(4 * MS, rel=0.1)
+    assert gaps.std() == pytest.approx(4 * MS, rel=0.15)  # as of an exponential distribution
+    few = incast(Incast(interval=4 * MS, rounds=7, arrivals="poisson"), ends)
+    assert len(np.unique(few.start)) == 7
+    again = incast(Incast(interval=4 * MS, fan_in=5, arrivals="poisson"), ends)
+    assert np.array_equal(made.start, again.start)
+
+
+@pytest.mark.parametrize("fan_in", [0, 3])
+def test_each_round_of_an_incast_may_go_to_one_node(fan_in: int) -> None:
+    pairs = tuple((f"h{a}", f"h{b}") for a in range(6) for b in range(6) if a != b)
+    ends = connections(30, pairs=pairs, stop=10 * S)
+    made = incast(Incast(interval=10 * MS, fan_in=fan_in, receiver="one"), ends)
+    targets = set()
+    for begin in np.unique(made.start):
+        mine = [pairs[c] for c in made.connection[made.start == begin].tolist()]
+        assert len({target for _, target in mine}) == 1
+        assert len({source for source, _ in mine}) == len(mine) == (fan_in or 5)
+        targets.add(mine[0][1])
+    assert len(targets) == 6
+    with pytest.raises(ValueError, match="'fan_in' 6 is more than the 5 connections to h1"):
+        incast(Incast(fan_in=6, receiver="one"), ends)
 
 
 def test_repeated_messages_end_with_the_traffic() -> None:

@@ -3,6 +3,7 @@
 import traces.figures.lean_matplotlib  # noqa: F401  # before anything else imports matplotlib
 from traces.figures.completion_figure import completion_figure
 from traces.figures.figure_style import inline, pdf, png, svg
+from traces.figures.marking_figure import marking_figure
 from traces.figures.paper_table import caption, rows_of
 from traces.figures.plan_figures import Drawn, draw, draw_plots, metric_bars, planned, queue_panels
 from traces.figures.queue_figure import bottlenecks, paper_figure
@@ -18,6 +19,7 @@ __all__ = [
     "draw",
     "draw_plots",
     "inline",
+    "marking_figure",
     "metric_bars",
     "overlay_figure",
     "paper_figure",

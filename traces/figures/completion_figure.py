@@ -45,11 +45,11 @@ def _slowdown(panel: Axes, table: MessageTable) -> None:
         curve = [(np.median(sizes[g]), percentile(slowdown[g], share)) for g in groups]
         panel.plot(*zip(*curve, strict=True), color=colour, marker="o", markersize=3, label=name)
     panel.axhline(1.0, color=INK, linewidth=0.8, linestyle=DASHES[2])
-    panel.set_xscale("log")
-    panel.set_yscale("log")
     panel.set_xlabel("size (B)")
     panel.set_ylabel("slowdown (ratio)")
-    if groups:
+    if groups:  # without a message that completed there is no range to scale
+        panel.set_xscale("log")
+        panel.set_yscale("log")
         panel.legend(loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=2)
 
 
@@ -62,7 +62,8 @@ def _distribution(panel: Axes, table: MessageTable) -> None:
         share = np.arange(1, len(mine) + 1) / max(int((entries == entry).sum()), 1)
         look: dict[str, Any] = {"color": SERIES[place], "linestyle": DASHES[place % len(DASHES)]}
         panel.step(mine, share, where="post", label=entry, **look)
-    panel.set_xscale("log")
+    if (table.done_ps >= 0).any():
+        panel.set_xscale("log")
     panel.set_ylim(0, 1.05)
     panel.set_xlabel("completion time (s)")
     panel.set_ylabel("share of messages")

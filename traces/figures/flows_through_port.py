@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from orchestrator.errors import BadInput
-from orchestrator.plan import Plan, Switch
+from orchestrator.plan import Plan
 from orchestrator.plan.entity_names import Flow
+from orchestrator.plan.forwarding_hosts import carries
 from orchestrator.plan.shortest_paths import distances
 from traces.run_reader import Run
 
@@ -96,6 +97,6 @@ class _Walker:
             yield ".".join(hop)
             arrived = self._over[hop]
             yield arrived.input
-            if arrived.node != destination and isinstance(self._plan.nodes[arrived.node], Switch):
+            if arrived.node != destination and carries(self._plan, arrived.node):
                 names = self._ways[arrived.node].get(destination, [])
                 waiting += [(arrived.node, name) for name in names]

@@ -10,9 +10,14 @@ from orchestrator.plan.metric_registry import METRICS
 from orchestrator.plan.observables import STATISTICS, scale_of, symbol_of
 from orchestrator.recording import Column, Recording
 from traces.metrics.completion_times import ALL_TRAFFIC, completions
-from traces.metrics.entity_metrics import KINDS, Metrics, aggregate_flows, fairness
+from traces.metrics.entity_metrics import KINDS, Metrics, aggregate_flows, fairness, served
 from traces.metrics.fairness_windows import Spans, fairness_over_time
-from traces.metrics.sample_statistics import histogram_percentile, moments, percentile
+from traces.metrics.sample_statistics import (
+    histogram_percentile,
+    moments,
+    over_time,
+    percentile,
+)
 from traces.metrics.sample_table import PS, RUN_PHASE, Table, Window
 
 Number = int | float | None
@@ -24,7 +29,7 @@ def state_metrics(window: Window, column: Column) -> dict[str, Number]:
     if column.kind == "counter":
         grown = window.count(column.entity, column.quantity)
         return {column.metric: grown if scale == 1 else grown * scale}
-    values = window.valid_values(column.entity, column.quantity)
+    values = over_time(window.valid_values(column.entity, column.quantity))
     mean, sd = moments(values)
     ends = (int(values.min()), int(values.max())) if len(values) else (None, None)
     found = dict(zip(STATISTICS, (mean, sd, *ends, percentile(values, 0.99)), strict=True))
@@ -68,10 +73,10 @@ def compute(
         for name, span in spans.items()
     }
     for entity in table.entities("frames_sent", "frames_received"):
-        found = metrics[RUN_PHASE][entity]
-        found["frames.dropped"] = int(found["frames.sent"] or 0) - int(
-            found["frames.received"] or 0
-        )
+        found = metrics[RUN_PHASE].get(entity, {})
+        if {"frames.sent", "frames.received"} <= found.keys():
+            lost = int(found["frames.sent"] or 0) - int(found["frames.received"] or 0)
+            found["frames.dropped"] = lost
     if recording.facing and spans:
         from traces.metrics.dut_metrics import (
             device_metrics,  # what reads frames: for devices of others alone
@@ -110,20 +115,22 @@ def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> d
         if column.metric:
             found.setdefault(column.entity, {}).update(state_metrics(window, column))
     flows = list(window.table.entities("bytes_received"))
-    on = {flow: _share_on(recording, flow, span) for flow in flows}
+    begun = {flow: _share_begun(recording, flow, span) for flow in flows}
     for entry, members in traffic_entries(recording, flows).items():
         if members:
             bits = sum(window.count(flow, "bytes_received") for flow in members) * 8
             rate = bits / window.seconds if window.seconds else None
             found.setdefault(entry, {})["throughput_bps"] = rate
             if len(members) > 1:
-                found[entry] |= fairness(window, {flow: on[flow] for flow in members})
+                found[entry] |= fairness(window, {flow: begun[flow] for flow in members})
                 found[entry] |= fairness_over_time(window, spans_on(recording, members))
+                found[entry] |= served(window, members)
         if entry in recording.latency:
             found.setdefault(entry, {}).update(_latency(recording, entry, span))
     if flows:
-        found[ALL_TRAFFIC] = aggregate_flows(window, on)
+        found[ALL_TRAFFIC] = aggregate_flows(window, begun)
         found[ALL_TRAFFIC] |= fairness_over_time(window, spans_on(recording, flows))
+        found[ALL_TRAFFIC] |= served(window, flows)
     if recording.messages is not None:
         for entity, measured in completions(recording.messages, span).items():
             found.setdefault(entity, {}).update(measured)
@@ -135,13 +142,13 @@ def spans_on(recording: Recording, flows: Sequence[str]) -> Spans:
     return {flow: recording.on.get(flow.partition("@")[0]) for flow in flows}
 
 
-def _share_on(recording: Recording, flow: str, span: tuple[int, int]) -> float:
-    """Share of a span in which the source was on."""
+def _share_begun(recording: Recording, flow: str, span: tuple[int, int]) -> float:
+    """Share of a span that follows the first start of a flow's source; it may be off again."""
     begin, end = span
     spans = spans_on(recording, [flow])[flow]
     if spans is None or end <= begin:
         return 1.0
-    return sum(max(min(to, end) - max(at, begin), 0) for at, to in spans) / (end - begin)
+    return max(end - max(spans[0][0], begin), 0) / (end - begin) if spans else 0.0
 
 
 def _latency(recording: Recording, entry: str, span: tuple[int, int]) -> Metrics:

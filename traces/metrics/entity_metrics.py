@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from orchestrator.plan.endpoint_metrics import RECEIVED, RESENT, SOURCE
+from orchestrator.plan.endpoint_metrics import NAKS, RECEIVED, RESENT, SOURCE, TIMEOUTS
 from orchestrator.plan.metric_registry import counted_by
-from traces.metrics.sample_statistics import jain, moments, percentile, spread
+from traces.metrics.sample_statistics import jain, moments, over_time, percentile, spread
 from traces.metrics.sample_table import PS, Window
 from traces.metrics.transients import is_still, no_swing, recovery_s, settling_s, swings
 
@@ -37,7 +37,7 @@ Number = int | float | None
 Metrics = dict[str, Number]
 COUNTED_OF = {kind: counted_by(kind) for kind in ("port", "link", "limiter", "nic", "switch")}
 """Kind of entity -> metric -> the sampled counter whose increase it is."""
-OF_SOURCE = counted_by("flow", SOURCE, RESENT)
+OF_SOURCE = counted_by("flow", SOURCE, RESENT, TIMEOUTS, NAKS)
 OF_FLOW = counted_by("flow", SOURCE, RECEIVED)
 
 
@@ -67,7 +67,7 @@ def rates(window: Window, entity: str, quantity: str) -> np.ndarray:
 
 def switch_port(window: Window, entity: str) -> Metrics:
     """An output queue of a switch, and the port it feeds."""
-    queue = window.gauge(entity, "queue_bytes")
+    queue = over_time(window.gauge(entity, "queue_bytes"))
     still = is_still(queue)
     level = float(queue[0]) if still else 0.0
     mean, sd = (level, 0.0) if still else moments(queue)  # most queues are empty, most of the time
@@ -122,10 +122,10 @@ def lane(window: Window, entity: str) -> Metrics:
 
 def limiter(window: Window, entity: str) -> Metrics:
     """A rate limiter of a reaction point; its rates count only while it is active."""
-    rate = window.valid_values(entity, "current_rate")
+    rate = over_time(window.valid_values(entity, "current_rate"))
     share: Number = 1.0
     if window.table.has(entity, "active"):
-        active = window.gauge(entity, "active") != 0
+        active = over_time(window.gauge(entity, "active")) != 0
         share = float(active.mean()) if len(active) else None
     mean, sd = moments(rate)
     controlled: Metrics = {}
@@ -144,8 +144,8 @@ def limiter(window: Window, entity: str) -> Metrics:
 
 def acknowledged(window: Window, entity: str) -> Metrics:
     """A limiter whose reaction point hears acknowledgements: its window, its round trips."""
-    size, deviation = moments(window.valid_values(entity, "window_bytes"))
-    trips = window.valid_values(entity, "rtt_ps") / PS
+    size, deviation = moments(over_time(window.valid_values(entity, "window_bytes")))
+    trips = over_time(window.valid_values(entity, "rtt_ps")) / PS
     return {
         "window_bytes.mean": size,
         "window_bytes.sd": deviation,
@@ -180,11 +180,16 @@ def source(window: Window, entity: str) -> Metrics:
 
 def reassembly(window: Window, entity: str) -> Metrics:
     """A switch that restores the order of flows."""
-    held = window.gauge(entity, "reassembly_bytes")
+    held = over_time(window.gauge(entity, "reassembly_bytes"))
     return {
         "reassembly_bytes.mean": moments(held)[0],
         "reassembly_bytes.max": int(held.max()) if len(held) else None,
     } | counters(window, entity, COUNTED_OF["switch"])
+
+
+def router(window: Window, entity: str) -> Metrics:
+    """An IP router: frames that it dropped because their TTL ended."""
+    return counters(window, entity, COUNTED_OF["switch"])
 
 
 KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
@@ -195,6 +200,7 @@ KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("frames_sent",), source),
     (("bytes_received",), flow),
     (("reassembly_bytes",), reassembly),
+    (("frames_ttl_expired",), router),
     (("feedback_ignored",), nic),
     (("feedback_unassigned",), nic),
     (("feedback_sent",), nic),
@@ -203,12 +209,14 @@ KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
 
 
 COUNTED = 0.5
-"""Share of a phase that a flow's source is on at least for the flow to count in its fairness: what
-is on its way to one of a shorter life would be a rate that it never had."""
+"""Least share of a phase after the first start of a flow's source for the flow to count in its
+fairness: what is on its way to one of a shorter life would be a rate that it never had. A source
+that falls silent afterwards received nothing in that time, and counts with that."""
 
 
 def fairness(window: Window, flows: Mapping[str, float]) -> Metrics:
-    """Jain's index of the flows' rates while they were on, for that share of the phase each."""
+    """Fairness of the flows' rates from the start of each on; `flows` has the share of the phase
+    that follows it."""
     rates = [
         window.count(flow, "bytes_received") / share
         for flow, share in flows.items()
@@ -224,3 +232,8 @@ def aggregate_flows(window: Window, flows: Mapping[str, float]) -> Metrics:
     return {
         "throughput_bps": ratio(bits, window.seconds),
     } | fairness(window, flows)
+
+
+def served(window: Window, flows: Iterable[str]) -> Metrics:
+    """How many flows received something."""
+    return {"flows.served": sum(window.count(one, "bytes_received") > 0 for one in flows)}

@@ -1,10 +1,23 @@
-"""Statistics of one series of samples. None where a number would have no meaning."""
+"""Statistics of one series of samples. None where a number would have no meaning.
+
+A statistic over time (of a gauge that was sampled within a phase) takes FEWEST_SAMPLES, and so does
+a standard deviation; an index of fairness compares FEWEST_FLOWS.
+"""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+
+FEWEST_SAMPLES = 2
+"""One sample tells nothing of a phase: a quantity may have had any value before and after it."""
+FEWEST_FLOWS = 2
+
+
+def over_time(samples: np.ndarray) -> np.ndarray:
+    """The samples of a gauge within a phase; none where they are too few for a statistic."""
+    return samples if len(samples) >= FEWEST_SAMPLES else samples[:0]
 
 
 def percentile(samples: np.ndarray, share: float) -> float | None:
@@ -18,11 +31,14 @@ def percentile(samples: np.ndarray, share: float) -> float | None:
 def moments(samples: np.ndarray) -> tuple[float | None, float | None]:
     """Mean and standard deviation (of the population) of the samples.
 
-    To the last bit what `samples.std()` is, which would work out the mean again.
+    One sample has no deviation. To the last bit what `samples.std()` is, which would work out the
+    mean again.
     """
     if not len(samples):
         return None, None
     mean = float(samples.mean())
+    if len(samples) < FEWEST_SAMPLES:
+        return mean, None
     off = samples - mean
     return mean, math.sqrt(float(np.add.reduce(np.multiply(off, off, out=off))) / len(off))
 
@@ -48,11 +64,18 @@ def histogram_percentile(
 
 
 def jain(rates: np.ndarray) -> float | None:
-    """Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n at worst."""
+    """Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n at worst.
+
+    None for fewer than FEWEST_FLOWS: one flow is neither fair nor unfair.
+    """
+    if len(rates) < FEWEST_FLOWS:
+        return None
     squares = float(np.dot(rates, rates))
     return float(rates.sum()) ** 2 / (len(rates) * squares) if squares else None
 
 
 def spread(rates: np.ndarray) -> float | None:
-    """The largest over the smallest; None when the smallest is 0."""
-    return float(rates.max() / rates.min()) if len(rates) and rates.min() > 0 else None
+    """The largest over the smallest; None when that is 0, or for fewer than FEWEST_FLOWS."""
+    if len(rates) < FEWEST_FLOWS or rates.min() <= 0:
+        return None
+    return float(rates.max() / rates.min())

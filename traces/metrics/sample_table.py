@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from orchestrator.recording import KNOWN, Column
+from orchestrator.recording import KNOWN, Column, MissingColumn
 
 RUN_PHASE = "run"
 """The phase that every run has, from its first sample to its last."""
@@ -58,8 +58,8 @@ class Table:
         return quantity in self._index.get(entity, {})
 
     def column(self, entity: str, quantity: str) -> np.ndarray:
-        """All samples of one quantity, int64[n]. Raises KeyError when it was not sampled."""
-        index = self._index[entity][quantity]
+        """All samples of one quantity, int64[n]. Raises MissingColumn when it was not sampled."""
+        index = self._column_index(entity, quantity)
         found = self._columns.get(index)
         if found is None:  # one walk over a table of rows, instead of one for every phase
             found = self._columns[index] = np.ascontiguousarray(self.values[:, index])
@@ -77,7 +77,13 @@ class Table:
 
     def between(self, entity: str, quantity: str, first: int, last: int) -> int:
         """Increment of a counter between two rows."""
-        return self._between(first, last)[self._index[entity][quantity]]
+        return self._between(first, last)[self._column_index(entity, quantity)]
+
+    def _column_index(self, entity: str, quantity: str) -> int:
+        try:
+            return self._index[entity][quantity]
+        except KeyError:
+            raise MissingColumn(entity, quantity) from None
 
     def _between(self, first: int, last: int) -> list[int]:
         """Increments of all columns at once: a phase needs hundreds."""

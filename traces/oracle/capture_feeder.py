@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -33,7 +34,10 @@ ROOM = 1 << 14
 CLOSES = 1 << 12
 TRACES = 1 << 12
 LAST = 1 << 62
-Ranks = Mapping[tuple[int, int], int]
+Key = tuple[int, ...]
+"""Flow and sequence number of a data frame; and when it came in (ns), where that is exact: a frame
+that was sent again has both of the first."""
+Ranks = Mapping[Key, float]
 DeviationCallback = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 """Gets times (ps), frames and what they met, int64[n, 2]: octets of a queue before and after."""
 Take = Callable[[np.ndarray, np.ndarray, bool], Any]
@@ -97,6 +101,8 @@ class Feeder:
         self.inputs_met: DeviationCallback | None = None
         self.near: list[Close] = []
         """Inputs so close to an event of the node that either may have been first."""
+        self.tied: list[Close] = []
+        """Inputs of one time with the one before them, and a time behind that."""
         self.fed = 0
         world = built.world
         self._own = built.resolved.plan.nodes[node.name]
@@ -176,6 +182,9 @@ class Feeder:
             times[came] = np.maximum.accumulate(times[came])
             done, gone = done + int(came.sum()), gone + int((~came).sum())
             by_time = np.argsort(times, kind="stable")
+            if not timing.window_ns:
+                again = by_time[1:][np.diff(times[by_time]) == 0]
+                self.tied += [(int(ordinals[row]), int(times[row]) + 1) for row in again]
             yield times[by_time], rows[owner][by_time], seen.frames[by_time], ordinals[by_time]
 
     def _windows(self) -> np.ndarray:
@@ -338,7 +347,8 @@ def _put_in_rank(seen: CapturedFrames, owner: np.ndarray, ranks: Ranks) -> None:
     begins = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
     ends = np.append(begins[1:], len(times))
     for begin, end in zip(begins[ends - begins > 1], ends[ends - begins > 1], strict=True):
-        keys = [ranks.get(key_of(frame), LAST) for frame in seen.frames[begin:end]]
+        came = int(times[begin])
+        keys = [ranks.get((*key_of(frame), came), LAST) for frame in seen.frames[begin:end]]
         order = begin + np.argsort(keys, kind="stable")
         for array in (seen.frames, seen.octets, seen.numbers, owner):
             array[begin:end] = array[order].copy()
@@ -362,28 +372,49 @@ def _swap_by_rank(
                 keys[one], keys[other] = second, first
 
 
-def key_of(frame: np.ndarray) -> tuple[int, int]:
+def key_of(frame: np.ndarray) -> Key:
     """Identity of a data frame among all others."""
     return int(frame["flow"]), int(frame["sequence"])
 
 
-def ranks_of(node: Node, timing: Timing) -> Ranks:
+@dataclass(frozen=True)
+class Tie:
+    """Data frames that came in at one nanosecond through several ports.
+
+    One that never left has no place of its own among them, and those of several lanes, or behind a
+    crossbar, may leave in another order than they came in.
+    """
+
+    time_ns: int
+    keys: tuple[Key, ...]
+
+
+def ranks_of(node: Node, timing: Timing) -> tuple[Ranks, list[Tie]]:
     """Places among the captured departures of frames that came in at one nanosecond (or within a
     device's window) through several ports: a queue keeps their order, which the separate captures
-    do not tell."""
+    do not tell. And, without a window, all of these frames, in order of time."""
     if len(node.inputs) < 2:
-        return {}
-    tied: set[tuple[int, int]] = set()
+        return {}, []
+    groups: list[tuple[int, list[Key]]] = []
+    waiting: dict[Key, deque[Key]] = {}
     readers = [Reader(frame_stream(p, timing.epoch_ns, timing.until_ns)) for p in node.inputs]
     for seen, _ in merged(readers):
         same = np.diff(seen.times_ns) <= timing.window_ns
         rows = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
-        tied.update(key_of(frame) for frame in seen.frames[rows] if frame["kind"] == DATA)
-    ranks: dict[tuple[int, int], int] = {}
-    for place in node.outputs if tied else ():
+        for row in rows[seen.frames["kind"][rows] == DATA].tolist():
+            name, time_ns = key_of(seen.frames[row]), int(seen.times_ns[row])
+            key = name if timing.window_ns else (*name, time_ns)
+            waiting.setdefault(name, deque()).append(key)
+            if not groups or groups[-1][0] != time_ns:
+                groups.append((time_ns, []))
+            groups[-1][1].append(key)
+    ranks: dict[Key, float] = {}
+    for place in node.outputs if waiting else ():
         for seen in frame_stream(place, timing.epoch_ns, timing.until_ns + timing.late_ns):
-            data = seen.frames[seen.frames["kind"] == DATA]
-            for frame in data:
-                if (key := key_of(frame)) in tied:
-                    ranks[key] = len(ranks)
-    return ranks
+            for row in np.flatnonzero(seen.frames["kind"] == DATA).tolist():
+                keys = waiting.get(key_of(seen.frames[row]))
+                if keys and (timing.window_ns or keys[0][-1] <= int(seen.times_ns[row])):
+                    ranks[keys.popleft() if len(keys) > 1 else keys[0]] = len(ranks)
+    if timing.window_ns:
+        return ranks, []
+    return ranks, [Tie(time_ns, tuple(keys)) for time_ns, keys in groups if len(keys) > 1]

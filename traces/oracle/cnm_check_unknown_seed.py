@@ -142,7 +142,7 @@ def _samples(
                 source = int(frames["source"][index])
                 found.append(Sampled(seen, place, int(depths[index, 0]), total, length, source, at))
 
-    feeder = Feeder(built, replace(node, outputs=[]), timing, ranks_of(node, timing))
+    feeder = Feeder(built, replace(node, outputs=[]), timing, ranks_of(node, timing)[0])
     feeder.state[reference_driver.MET] = row
     feeder.inputs_met = met
     feeder.run(lambda sent, wires, last: None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -12,12 +14,12 @@ from orchestrator.engine.records import CNM, PAUSE, PFC
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import External, Nic, ResolvedPlan, Sink
 from orchestrator.plan.input_problems import near
-from traces.oracle.capture_feeder import Ranks, Timing, ranks_of
+from traces.oracle.capture_feeder import Close, Ranks, Tie, Timing, key_of, ranks_of
 from traces.oracle.cnm_check_unknown_seed import judge_unknown_seed
 from traces.oracle.conformance_rules import RULES
 from traces.oracle.diagnosis import Case, Diagnosis, diagnose
 from traces.oracle.diagnosis.diagnosis_case import Watch
-from traces.oracle.node_check import CLOCK_NS, Outcome, check
+from traces.oracle.node_check import CLOCK_NS, Deviation, Outcome, check
 from traces.oracle.port_captures import (
     Node,
     by_answers,
@@ -39,6 +41,13 @@ MOST_NUDGES = 256
 """Ties that are decided by what agrees, per node."""
 TRIES = 6
 """Of the last close calls before a departure, so many are tried in the other order."""
+TRIES_DRAWN = 128
+"""Of a mark: whether a number was drawn for a frame shows at the next one that is marked by chance,
+which may come a hundred frames later."""
+MOST_ORDERS = 24
+"""Of frames that came in at one nanosecond so many orders are tried: all of four."""
+MOST_ARRIVALS = 3
+"""Times before which the last close calls are tried, besides that of the departure."""
 TRIES_CLOCKED = 24
 """A clocked device has more of them, and what one did to a byte counter is seen frames later."""
 MOST_ROUNDS = 16
@@ -217,12 +226,15 @@ class _Judge:
     ) -> None:
         self.resolved, self.node, self.timing = resolved, node, timing
         self.without = without
-        self.ranks: Ranks = ranks_of(node, timing)
+        self.ranks: Ranks
+        self.ranks, self.ties = ranks_of(node, timing)
         self.variants: tuple[Variant, ...] = ()
         self.ignored: frozenset[tuple[int, str]] = frozenset(
             one for rule in without for one in IGNORED.get(rule, ())
         )
         self.judged = NodeJudged(node.name)
+        self.reordered = 0
+        """Times that another order of frames that came in at one nanosecond was taken."""
 
     def run(self) -> NodeJudged:
         for _ in range(MOST_ROUNDS):
@@ -243,7 +255,7 @@ class _Judge:
                 )
                 break
             self.variants += (diagnosis.variant,)
-        nudged = len(self.timing.nudges.get(self.node.name, ()))
+        nudged = len(self.timing.nudges.get(self.node.name, ())) + self.reordered
         if nudged:
             window = self.timing.window_ns
             within = f"{window / 1000:g} us" if window else "one nanosecond"
@@ -284,13 +296,62 @@ class _Judge:
         known = {ordinal for ordinal, _ in done}
         by = (outcome.departure.time_ns + self.timing.window_ns) * 1000
         closes = [one for one in outcome.closes if one[0] not in known and one[1] <= by]
-        tries = TRIES_CLOCKED if self.timing.window_ns else TRIES
-        for close in reversed(closes[-tries:]):
+        ties = [one for one in outcome.ties if one[0] not in known and one[1] <= by]
+        departure = outcome.departure
+        for close in self._tries(closes, departure) + self._tries(ties, departure):
             timing = replace(self.timing, nudges={name: done | {close}})
             other = self._check(timing)
             if other is not None and self._is_better(other, outcome):
                 self.timing = timing
                 return other
+        return self._with_other_places(outcome, by // 1000)
+
+    def _tries(self, closes: list[Close], departure: Deviation) -> list[Close]:
+        """The last close calls before a deviation, and before the frame that deviates came in: a
+        queue decides of a frame when it comes, and that is seen when it leaves."""
+        tries = TRIES_CLOCKED if self.timing.window_ns else TRIES
+        last = TRIES_DRAWN if departure.what == "mark" else tries
+        found = closes[: -last - 1 : -1]
+        if self.timing.window_ns == 0:
+            came = self._arrivals_ps(departure)
+            for entered in came:
+                earlier = [one for one in closes if one[1] <= entered + CLOCK_NS * 1000]
+                found += [one for one in earlier[: -tries - 1 : -1] if one not in found]
+        return found
+
+    def _arrivals_ps(self, departure: Deviation) -> list[int]:
+        """When the predicted frame, and the captured one, came in, where it is known (ps)."""
+        found = [int(departure.expected.frame["entered"])] if departure.expected else []
+        frames = [one.frame for one in (departure.expected, departure.seen) if one is not None]
+        names = {key_of(frame) for frame in frames}
+        until = departure.time_ns + CLOCK_NS
+        for tie in reversed(self.ties):
+            tied = {key[:2] for key in tie.keys}
+            if names & tied and tie.time_ns <= until and len(found) < MOST_ARRIVALS:
+                found.append(tie.time_ns * 1000)
+        return [came for came in found if came > 0]
+
+    def _with_other_places(self, outcome: Outcome, by_ns: int) -> Outcome | None:
+        """Try other places of frames that came in at one time with others."""
+        assert outcome.departure is not None
+        if self.timing.window_ns:
+            return None
+        limits = [by_ns, *(came // 1000 for came in self._arrivals_ps(outcome.departure))]
+        ties = list[Tie]()
+        for limit in limits:
+            earlier = [one for one in self.ties if one.time_ns <= limit]
+            ties += [one for one in earlier[: -TRIES - 1 : -1] if one not in ties]
+        before = self.ranks
+        for tie in ties:
+            now = sorted(tie.keys, key=lambda key: before.get(key, math.inf))
+            orders = itertools.islice(itertools.permutations(now), 1, MOST_ORDERS)
+            for order in orders:
+                self.ranks = {**before, **{key: place for place, key in enumerate(order)}}
+                other = self._check(self.timing)
+                if other is not None and self._is_better(other, outcome):
+                    self.reordered += 1
+                    return other
+        self.ranks = before
         return None
 
     def _is_better(self, other: Outcome, outcome: Outcome) -> bool:

@@ -104,7 +104,7 @@ def counterfactual(
         if lacks:
             answer.undecided[name] = lacks
             continue
-        ranks = ranks_of(captured, timing)
+        ranks, _ = ranks_of(captured, timing)
         before, after = (
             _control(predicted(one, replace(captured, outputs=[]), timing, ranks))
             for one in (resolved, other)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.frames import frame_layout, type_table
+from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE, PFC
 from orchestrator.plan import ResolvedPlan
 from traces.oracle import reference_driver
@@ -107,6 +107,8 @@ class Outcome:
     departure: Deviation | None
     closes: list[Close]
     """Inputs so close to an event of the node that they may have come the other way round."""
+    ties: list[Close]
+    """Inputs of one nanosecond with the one before, and a time behind that."""
     assembly: Assembly
     inputs: int
     trace: np.ndarray
@@ -156,6 +158,7 @@ def check(
         agreed=sum(way.agreed for way in checking.ways.values()),
         departure=departure,
         closes=sorted(feeder.near, key=lambda close: close[1]),
+        ties=feeder.tied,
         assembly=built,
         inputs=feeder.fed,
         trace=feeder.traced(),
@@ -248,7 +251,7 @@ class _Check:
         if count:
             seen = way.reader.rest
             assert seen is not None
-            index, what = self._first_difference(predicted[:count], seen.rows(0, count))
+            index, what = self._first_difference(way.port, predicted[:count], seen.rows(0, count))
             if index is not None:
                 return self._departure(way, predicted, index, what)
             self._keep(way, seen, count)
@@ -269,7 +272,7 @@ class _Check:
         return None
 
     def _first_difference(
-        self, predicted: np.ndarray, seen: CapturedFrames
+        self, port: str, predicted: np.ndarray, seen: CapturedFrames
     ) -> tuple[int | None, str]:
         """The first row that differs, and in what."""
         frames = seen.frames
@@ -298,12 +301,11 @@ class _Check:
                 off = np.abs(predicted["created"] - frames["created"]) > apart
                 worst, what = _first(rows & off, worst, what, "created")
             elif not any(other == kind for other, _ in self.ignored):
-                worst, what = _first(
-                    rows & self._octets_differ(predicted, seen, rows), worst, what, "octets"
-                )
+                differ = self._octets_differ(port, predicted, seen, rows)
+                worst, what = _first(rows & differ, worst, what, "octets")
         others = same & ~np.isin(predicted["kind"], list(FIELDS))
         if others.any():  # kinds that plugins brought: octet by octet
-            differ = self._octets_differ(predicted, seen, others)
+            differ = self._octets_differ(port, predicted, seen, others)
             worst, what = _first(others & differ, worst, what, "octets")
         off = same & ((late < -CLOCK_NS) | (late > self.timing.late_ns))
         for kind in {kind for kind, name in self.ignored if name == "time"}:
@@ -312,16 +314,18 @@ class _Check:
         return (None, "") if worst == len(predicted) else (worst, what)
 
     def _octets_differ(
-        self, predicted: np.ndarray, seen: CapturedFrames, rows: np.ndarray
+        self, port: str, predicted: np.ndarray, seen: CapturedFrames, rows: np.ndarray
     ) -> np.ndarray:
-        """True if any octet of a control frame differs from the codec's encoding.
+        """True if any octet of a control frame differs from the codec's encoding at that port.
 
         The sampled frame's own times are in a message's MSDU: those are the frame's, not ours.
         """
         differ = np.zeros(len(predicted), bool)
         picked = np.flatnonzero(rows)
         octets = np.zeros((len(picked), 256), np.uint8)
-        reference_driver.encoded(type_table(), predicted[picked].view(np.recarray), octets)
+        built = self.feeder.built
+        row = built.indices.port_rows[port]
+        reference_driver.encoded(built.world, row, predicted[picked].view(np.recarray), octets)
         differ[picked] = (octets[:, :SNAP] != seen.octets[picked]).any(axis=1)
         return differ
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Inputs, Nic, Plan, PortTable, ResolvedPlan, Sink, Switch
+from orchestrator.plan.forwarding_hosts import forwarding_hosts
 from traces.capture import open_capture
 from traces.oracle.captured_streams import INCOMING, OUTGOING, StreamSource
 from traces.pcapng.pcapng_blocks import epoch_of
@@ -125,6 +126,8 @@ def by_answers(resolved: ResolvedPlan, name: str) -> str:
     """
     if isinstance(resolved.plan.nodes[name], Switch):
         return ""
+    if name in forwarding_hosts(resolved.plan):
+        return f"{name} forwards: which frames it has from others is not followed"
     for node, use in resolved.uses["receiver"].items():
         called = use.algorithm.name
         return f"nodes.{node}.receiver: what a NIC makes of credits of '{called}' is not followed"

@@ -17,6 +17,7 @@ from orchestrator.engine.node_api import (
     give_back,
     step,
     take,
+    write_hop_addresses,
 )
 from orchestrator.engine.records import DATA, NEVER, NONE, record
 from traces.oracle.nic_limiter_blocks import receive_in_block
@@ -36,13 +37,15 @@ from traces.oracle.nic_limiter_blocks import receive_in_block
     SINCE_WHEN,
     BYTE_STAGE_AT,
     TIMER_STAGE_AT,
-) = range(14)
+    HAPPENED,
+) = range(15)
 """Words of the state: the next input; rows of `sent` in use; close calls so far; rows of the trace
 so far; the limiter or queue that is traced (NONE: neither) and whether it is a queue; the time that
 the trace begins at; the queue of which it is noted what each input met (NONE: none); and when a
 timer of the node expired last, and which flow's (NONE: a queue's); and the port at which the device
 did what the reference does not allow (NONE: none so far), and when; and where in the memory the
-stages of the traced limiter are (NONE: its algorithm has none)."""
+stages of the traced limiter are (NONE: its algorithm has none); and when the last event of the
+node was (ps)."""
 MORE, FULL = 0, 1
 """Reasons why the loop returns: more inputs, or room in `sent`."""
 RESOLUTION_PS = 1000
@@ -74,10 +77,13 @@ def gather(types, octets, offset, captured, original, picked, frames, kept):  # 
 
 
 @compiled
-def encoded(types, frames, octets):  # type: ignore[no-untyped-def]
-    """Write frames FRAME[n] into uint8[n, >= 128]; what follows their known octets stays."""
+def encoded(w, port, frames, octets):  # type: ignore[no-untyped-def]
+    """Write frames FRAME[n] as a port (its row) sends them into uint8[n, >= 128], with the MAC
+    addresses of the hop where it leads to or from a router; what follows their known octets stays.
+    """
     for k in range(frames.size):
-        encode(types, frames[k], octets[k])
+        encode(w.types, frames[k], octets[k])
+        write_hop_addresses(w, port, frames[k], octets[k])
 
 
 @compiled
@@ -155,11 +161,43 @@ def run_until(w, state, until, through, sent, wires, trace):  # type: ignore[no-
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
         w.clock[0].now = max(w.clock[0].now, due)
+        if w.actors[actor, 0] not in (WAKE_COMMANDS, WAKE_SAMPLER, WAKE_LINE):
+            state[HAPPENED] = due
         step(w, actor, w.clock[0].now)
         collect(w, state, sent, wires)
         if state[WATCHED] != NONE:
             record_change(w, state, trace, due)
     return MORE
+
+
+@compiled
+def event_is_near(w, now):  # type: ignore[no-untyped-def]
+    """True if an event of the node itself, which no delivery to a wire is, lies within the clock's
+    resolution from `now` on."""
+    until = now + RESOLUTION_PS
+    if w.tree[1, 0] >= until:
+        return False
+    first = w.tree.shape[0] >> 1
+    for actor in range(w.actors.shape[0]):
+        if w.tree[first + actor, 0] < until and w.actors[actor, 0] != WAKE_LINE:
+            return True
+    return False
+
+
+@compiled
+def refill_is_near(w, node_index, now):  # type: ignore[no-untyped-def]
+    """True if a limiter of a node is refilled within the clock's resolution from `now` on.
+
+    A refill is no event: a message that came before it may change how many tokens it puts in.
+    """
+    node = w.nodes[node_index]
+    for index in range(node.first_limiter, node.first_limiter + node.limiters):
+        limiter = w.limiters[index]
+        if limiter.flow != NONE and limiter.period > 0:
+            since = (now - limiter.tick) % limiter.period
+            if limiter.period - since < RESOLUTION_PS:
+                return True
+    return False
 
 
 @compiled
@@ -169,9 +207,11 @@ def feed_frames(  # type: ignore[no-untyped-def]
     """Feed `frames` FRAME[n] that came in at `times` int64[n] (ps) through `ports` int64[n] (rows).
 
     `ordinals` int64[n] are their places among all inputs. Goes on at state[NEXT]. What the node
-    sends is written to `sent`; inputs that came within the clock's resolution of an event of the
-    node are noted in `closes` int64[k, 2] with the last time that they may have come at, the last
-    ones kept. `blocks`: which limiters each port has (`blocks`).
+    sends is written to `sent`; inputs that came within the clock's resolution before an event of
+    the node are noted in `closes` int64[k, 2] with the last time that they may have come at, those
+    within it behind an event with a time before that, the last ones kept. (What follows from an
+    input is as much too early as its time was cut to whole ns, so the event may be later.)
+    `blocks`: which limiters each port has (`blocks`).
     `met` int64[n, 2] gets the octets of a queue before each input, and after it.
     """
     while state[NEXT] < times.size:
@@ -181,9 +221,14 @@ def feed_frames(  # type: ignore[no-untyped-def]
             return FULL
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
-        if w.tree[1, 0] - now < RESOLUTION_PS and w.actors[w.tree[1, 1], 0] != WAKE_LINE:
+        event = event_is_near(w, now)
+        if event or (frames[k].kind != DATA and refill_is_near(w, w.ports[ports[k]].node, now)):
             closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
             closes[state[CLOSE] % closes.shape[0], 1] = now + RESOLUTION_PS - 1
+            state[CLOSE] += 1
+        elif state[HAPPENED] > 0 and now - state[HAPPENED] < RESOLUTION_PS:
+            closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
+            closes[state[CLOSE] % closes.shape[0], 1] = state[HAPPENED] - 1
             state[CLOSE] += 1
         if state[MET] != NONE:
             met[k, 0] = w.queues[state[MET]].bytes
@@ -203,7 +248,7 @@ def feed_frames(  # type: ignore[no-untyped-def]
 
 def new_state() -> np.ndarray:
     """A state before the first input, nothing traced."""
-    state = np.zeros(14, np.int64)
+    state = np.zeros(15, np.int64)
     state[WATCHED] = state[MET] = state[BLAMED] = NONE
     state[BYTE_STAGE_AT] = state[TIMER_STAGE_AT] = NONE
     state[EXPIRED] = -NEVER

@@ -46,7 +46,7 @@ class Bus:
         period_ps: int,
         inputs: list[int],
         slow: frozenset[int],
-        ranks: Mapping[tuple[int, int], int],
+        ranks: Mapping[tuple[int, ...], float],
     ) -> None:
         self._period, self._slow, self._ranks = period_ps, slow, ranks
         self._waiting: dict[int, deque[BusFrame]] = {row: deque() for row in [*inputs, OWN]}

@@ -27,8 +27,9 @@ from orchestrator.engine.node.buffer_occupancy import (
 )
 from orchestrator.engine.node.control_frames import send_feedback, send_pause
 from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.latency_histogram import latency_bin
 from orchestrator.engine.node.telemetry_stamping import stamp
-from orchestrator.engine.records import CNM, DATA, HOST, NONE, PAUSE, TRIMMED
+from orchestrator.engine.records import CE, CNM, DATA, ECT0, ECT1, HOST, NONE, PAUSE, TRIMMED
 
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""
@@ -76,6 +77,18 @@ def count_mark(queue, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def count_marking(w, row, queue, frame, mark):  # type: ignore[no-untyped-def]
+    """Count a frame in the histograms of its queue's length: that a congestion point saw it, that
+    it could have got an ECN mark, that its `mark` was changed (assembly.marking_histograms)."""
+    place = latency_bin(queue.bytes)
+    w.latency[row, place] += 1
+    if mark & CE == ECT0 or mark & CE == ECT1:
+        w.latency[row + 1, place] += 1
+    if frame.mark != mark:
+        w.latency[row + 2, place] += 1
+
+
+@compiled
 def is_trimmable(w, frame):  # type: ignore[no-untyped-def]
     """True if a frame can be cut to its header: a longer data frame to one node."""
     if frame.kind != DATA or frame.length <= w.types[TRIMMED].octets or frame.flow == NONE:
@@ -109,6 +122,8 @@ def call_arrival_kernel(w, queue_index, index, head, now):  # type: ignore[no-un
     answer = kernel_calls.call_frame_kernel(
         w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare
     )
+    if queue.marks_arriving != 0:
+        count_marking(w, queue.marks_arriving, queue, frame, mark)
     if frame.mark != mark:
         count_mark(queue, frame)
     if answer == FORWARD:
@@ -166,6 +181,8 @@ def leave_buffer(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         clear_message(spare, CNM)
         mark = frame.mark
         answer = kernel_calls.call_frame_kernel(w, cp, CP_DEPARTURE, queue, frame, now, spare)
+        if queue.marks_leaving != 0:
+            count_marking(w, queue.marks_leaving, queue, frame, mark)
         if frame.mark != mark:
             count_mark(queue, frame)
         dropped = answer == DROP

@@ -93,14 +93,16 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
     port = w.ports[queue.port]
     queue.feedback_sent += 1
     queue.feedback_value = w.frames[w.frames.size - 1].feedback
-    send_message_to_source(w, port.node, port.address, culprit, now)
+    priority = w.frames[culprit].priority
+    send_message_to_source(w, port.node, port.address, culprit, priority, now)
 
 
 @compiled
-def send_message_to_source(w, node_index, address, culprit, now):  # type: ignore[no-untyped-def]
+def send_message_to_source(w, node_index, address, culprit, priority, now):  # type: ignore[no-untyped-def]
     """Send the message under construction from a node to the source of the frame `culprit`.
 
-    `address` is the sender's. A message without a description or octets is counted as unroutable.
+    `address` is the sender's, `priority` that of the message. A message without a description or
+    octets is counted as unroutable.
     """
     message = w.frames[w.frames.size - 1]
     sampled = w.frames[culprit]
@@ -114,7 +116,7 @@ def send_message_to_source(w, node_index, address, culprit, now):  # type: ignor
     frame = w.frames[index]
     length = w.types[kind].octets if w.types[kind].octets != 0 else sampled.length
     sender = sampled.destination if w.types[kind].from_end != 0 else address
-    reset_descriptor(frame, kind, length, sampled.priority, sampled.flow, sender, sampled.source)
+    reset_descriptor(frame, kind, length, priority, sampled.flow, sender, sampled.source)
     frame.sequence = sampled.sequence
     frame.created = sampled.created
     frame.feedback = message.feedback

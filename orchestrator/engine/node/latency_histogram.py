@@ -13,7 +13,8 @@ BINS = LATENCY_STEPS * LATENCY_OCTAVES
 
 @inlined
 def latency_bin(value):  # type: ignore[no-untyped-def]
-    """The bin of a latency (ps, not negative); the last one holds everything longer."""
+    """The bin of a latency (ps, not negative), or of a queue's length (octets); the last one holds
+    everything longer."""
     octave = max(binary_digits(value) - SHIFT - 1, 0)
     return min(octave * LATENCY_STEPS + (value >> octave), BINS - 1)
 

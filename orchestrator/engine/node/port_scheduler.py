@@ -48,6 +48,18 @@ def send_from_queue(w, port_index, queue_index, now):  # type: ignore[no-untyped
         drop_dequeued(w, queue, index)
 
 
+@compiled
+def is_own_turn(w, lane):  # type: ignore[no-untyped-def]
+    """True if a port sends a frame of its node's own flows, one of which is ready.
+
+    At a host that forwards these and the frames of others, in the lane's queue, take turns.
+    """
+    if lane.queue == NONE or w.queues[lane.queue].frames == 0:
+        return True
+    lane.own_turn = 1 - lane.own_turn
+    return lane.own_turn == 1
+
+
 @inlined
 def send_data(w, port_index, now):  # type: ignore[no-untyped-def]
     """The next lane that can sends a frame; lanes take turns."""
@@ -62,7 +74,7 @@ def send_data(w, port_index, now):  # type: ignore[no-untyped-def]
         if ready_at(w, port, lane) <= now:
             port.turn = place
             sent, lost = port.bytes_out, port.frames_lost
-            if lane.ready_head != NONE:
+            if lane.ready_head != NONE and is_own_turn(w, lane):
                 send_ready_flow(w, port_index, lane, now)
             else:
                 send_from_queue(w, port_index, lane.queue, now)

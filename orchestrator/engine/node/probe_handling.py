@@ -97,8 +97,9 @@ def call_notification_point(w, point, port_index, index, now):  # type: ignore[n
     node = w.nodes[node_index]
     spare = w.frames[w.frames.size - 1]
     clear_message(spare, CNM)
+    spare.priority = w.frames[index].priority
     if kernel_calls.call_frame_kernel(w, point, NP_ARRIVAL, node, w.frames[index], now, spare) != 0:
         node.feedback_sent += 1
         at_port = node.kind == SWITCH
         address = w.ports[port_index].address if at_port else node.address
-        send_message_to_source(w, node_index, address, index, now)
+        send_message_to_source(w, node_index, address, index, spare.priority & 7, now)

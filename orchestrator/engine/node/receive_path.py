@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.big_endian import get16
+from orchestrator.engine.frames.frame_layout import IP, IP_TTL
 from orchestrator.engine.frames.frame_type import CONTROL
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import LANE
@@ -177,9 +179,20 @@ def count_arrival_at_input(w, port_index, frame):  # type: ignore[no-untyped-def
     w.queues[queue_index].bytes_came += frame.length
 
 
+@compiled
+def is_ttl_over(w, index):  # type: ignore[no-untyped-def]
+    """True if a router may not send a frame on, whose TTL is 0 when it has taken one off (RFC 1812,
+    5.3.1). Frames of programs have a TTL of their own, all others IP_TTL."""
+    frame = w.frames[index]
+    if frame.kind == HOST and w.octets.shape[0] > 1:
+        return (get16(w.octets[index], IP + 8) >> 8) <= frame.hops
+    return frame.hops >= IP_TTL
+
+
 @inlined
 def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
-    """A switch sends a frame on: control frames past every queue, data through one."""
+    """A switch, or a host that forwards, sends a frame on: control frames past every queue, data
+    through one."""
     frame = w.frames[index]
     message = is_message(w, frame)
     if w.ports[frame.port].input != NONE and not message:
@@ -189,6 +202,10 @@ def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
         frame.hops += 1
         if w.types[frame.kind].is_ip == 0:
             way = NONE
+        elif is_ttl_over(w, index):
+            w.nodes[node_index].ttl_expired += 1
+            give_back(w, index)
+            return
     if way < NONE and message:  # no node answers for a group
         way = NONE
     if way == NONE:
@@ -342,6 +359,12 @@ def receive_other(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def is_for_others(w, node_index, index):  # type: ignore[no-untyped-def]
+    """True if a host has a route for a frame: it is not addressed to the host itself."""
+    return output_port(w, node_index, w.frames[index]) != NONE
+
+
+@compiled
 def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """Hand a frame that arrived whole at `port_index` to its node; data is asked for first."""
     frame = w.frames[index]
@@ -349,7 +372,8 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     node_index = w.ports[port_index].node
     if frame.kind != DATA and apply_link_control(w, port_index, index, now):
         return
-    if w.nodes[node_index].kind == SWITCH:
+    node = w.nodes[node_index]
+    if node.kind == SWITCH or (node.forwards != 0 and is_for_others(w, node_index, index)):
         forward(w, node_index, index, now)
     elif frame.kind == DATA or not receive_other(w, node_index, index, now):
         if w.nodes[node_index].notification_point != NONE:

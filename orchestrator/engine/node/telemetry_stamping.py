@@ -1,5 +1,8 @@
 """Telemetry stamping in node logic: a row of `w.stamps` per descriptor, if the plan uses stamps.
 
+Behind these there is a row per flow, for the stamps of the segment that a delayed acknowledgement
+will answer.
+
 Only there the array has more than one row; elsewhere nothing here does anything. What is said
 beside a descriptor is as its octets say it (`engine.frames.stamps`), on every target.
 """
@@ -48,9 +51,15 @@ def stamp(w, port_index, index, which, now):  # type: ignore[no-untyped-def]
         write_extreme_stamp(row, which, said.offset, said.delta, now, said.feedback, port)
 
 
+@inlined
+def flow_stamps_row(w, flow_index):  # type: ignore[no-untyped-def]
+    """The row of a flow, behind those of the descriptors."""
+    return w.frames.size + flow_index
+
+
 @compiled
 def copy_stamps(w, index, other):  # type: ignore[no-untyped-def]
-    """Another frame says what this one says: a copy, or the acknowledgement of a segment."""
+    """Copy the stamps of a row to another one: of a copy of a frame, or an acknowledgement."""
     if w.stamps.shape[0] > 1:
         for place in range(w.stamps.shape[1]):
             w.stamps[other, place] = w.stamps[index, place]

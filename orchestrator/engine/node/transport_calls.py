@@ -29,7 +29,11 @@ from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.message_progress import count_in_order, find_message
 from orchestrator.engine.node.rate_limiter import on_acknowledgement, on_loss
 from orchestrator.engine.node.send_window import window_opens_at
-from orchestrator.engine.node.telemetry_stamping import copy_stamps, reserve_stamps
+from orchestrator.engine.node.telemetry_stamping import (
+    copy_stamps,
+    flow_stamps_row,
+    reserve_stamps,
+)
 from orchestrator.engine.records import (
     ACK,
     DATA,
@@ -152,8 +156,8 @@ def count_made(flow, sequence, now):  # type: ignore[no-untyped-def]
 def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
     """Send the acknowledgement under construction from the flow's destination to its source.
 
-    It echoes the stamps of the frame `segment`, if it answers one. Before a segment came in there
-    is no port to send it through: it is counted as unroutable.
+    It echoes the stamps in the row `segment` of `w.stamps`. Before a segment came in there is no
+    port to send it through: it is counted as unroutable.
     """
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
@@ -166,7 +170,9 @@ def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     kind = SACK if spare.kind == SACK else ACK
     length = w.types[kind].octets + room_octets(flow.stamps)
-    reset_descriptor(frame, kind, length, flow.priority, flow_index, flow.destination, flow.source)
+    reset_descriptor(
+        frame, kind, length, flow.ack_priority, flow_index, flow.destination, flow.source
+    )
     frame.sequence = spare.sequence
     frame.created = spare.created
     frame.offset = spare.offset
@@ -181,8 +187,7 @@ def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
         return
     if w.stamps.shape[0] > 1:
         reserve_stamps(w, index, flow.stamps)
-        if segment != NONE:
-            copy_stamps(w, segment, index)
+        copy_stamps(w, segment, index)
     push_control(w, flow.back, index, now)
 
 
@@ -200,6 +205,8 @@ def on_segment_arrived(w, index, event, now):  # type: ignore[no-untyped-def]
     count_in_order(w, flow_index, spare.sequence, now)
     if wanted != 0:
         send_ack(w, flow_index, index, now)
+    else:
+        copy_stamps(w, index, flow_stamps_row(w, flow_index))
 
 
 @compiled
@@ -216,7 +223,7 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
         )
         != 0
     ):
-        send_ack(w, flow_index, NONE, now)
+        send_ack(w, flow_index, flow_stamps_row(w, flow_index), now)
     flow.ack_timer = max(flow.ack_timer, now + SOONEST)
 
 

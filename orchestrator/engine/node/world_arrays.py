@@ -66,7 +66,7 @@ class World:
     capture_times: np.ndarray  # int64[slots, n]
     capture_lengths: np.ndarray  # int64[slots, n]; outgoing frames as ~length
     capture_octets: np.ndarray  # uint8[slots, n, snap]
-    stamps: np.ndarray  # int64[pool size, n]: stamps of a frame; shape (1, n) in plans without
+    stamps: np.ndarray  # int64[pool size + flows, n]: of a frame, a flow; (1, n) in plans without
     messages: np.ndarray  # MESSAGE[n], of every flow in the order of their start
     types: np.ndarray  # FRAME_TYPE[n] by kind
     gates: np.ndarray  # GATE[n]

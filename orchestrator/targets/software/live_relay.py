@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from orchestrator.assembly.row_index import Indices
@@ -19,14 +20,16 @@ from orchestrator.targets.software.worker_stages import HALT
 
 
 class LiveRelay:
-    """Live relay between session and worker. `woken` is called from the feed's thread, all else
-    from the main one."""
+    """Live relay between session and worker. `woken` is called from any thread, all else from the
+    main one."""
 
     def __init__(self, session: Session, worker: Worker, resolved: ResolvedPlan) -> None:
         self.session, self.worker, self.resolved = session, worker, resolved
         self._told: set[str] = set()
         self._orders: dict[str, Order] = {}
         self._frames_asked: dict[str, FramesRequest] = {}
+        self._lock = threading.Lock()
+        """Held while orders are sent: a pipe takes one message at a time."""
         plan = resolved.plan
         self.columns = [probe.column for probe in probes(resolved, Indices(plan))]
         most = plan.duration // plan.sample_interval + len(marks(plan)) + 2
@@ -44,6 +47,10 @@ class LiveRelay:
 
     def woken(self) -> None:
         """Pass on what is new."""
+        with self._lock:
+            self._send_orders()
+
+    def _send_orders(self) -> None:
         session = self.session
         for flag, word in ((session.watched.is_set(), WATCH), (session.stopping, HALT)):
             if flag and word not in self._told:

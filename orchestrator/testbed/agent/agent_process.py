@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.testbed import curve_keys
 from orchestrator.testbed.agent import privileges
+from orchestrator.testbed.agent.agent_metrics import serve_agent_metrics
 from orchestrator.testbed.agent.agent_service import Agent
 from orchestrator.testbed.agent.target_offers import query_runnable_targets
 from orchestrator.testbed.wire import connection_gate
@@ -28,9 +29,11 @@ async def serve(
     state: Path,
     say: Callable[[str], None],
     listening: int | None = None,
+    metrics: str | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. `listening` is a socket that listens already,
-    which counts more than `listen`. Raises BadInput."""
+    which counts more than `listen`; `metrics` is the address of the endpoint for Prometheus.
+    Raises BadInput or Refused."""
     pair = curve_keys.own(folder)
     curve_keys.listed(folder)  # reports early an error that would refuse every peer
     connection_gate.raise_descriptor_limit()
@@ -56,12 +59,13 @@ async def serve(
     say(f"keeps the privileges: {', '.join(kept) or 'none'}; all others are given up")
     say(f"agent {name} listens on {server.endpoint}, key {pair.public}")
     try:
-        while not ending.is_set():
-            agent.expire(time.monotonic())
-            try:
-                await asyncio.wait_for(ending.wait(), LOOK_S)
-            except TimeoutError:
-                continue
+        with serve_agent_metrics(agent, metrics, say):
+            while not ending.is_set():
+                agent.expire(time.monotonic())
+                try:
+                    await asyncio.wait_for(ending.wait(), LOOK_S)
+                except TimeoutError:
+                    continue
     finally:
         agent.close()
         server.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.registry import Registry
 from orchestrator.testbed import curve_keys
+from orchestrator.testbed.controller.controller_metrics import serve_controller_metrics
 from orchestrator.testbed.controller.controller_service import Controller
 from orchestrator.testbed.controller.live_feed import Watched
 from orchestrator.testbed.inventory import Testbed
@@ -24,9 +25,15 @@ that ever wrote a run keeps megabytes of the allocator's memory to itself, so th
 
 
 async def serve(
-    bed: Testbed, listen: str, folder: Path, out: Path, say: Callable[[str], None]
+    bed: Testbed,
+    listen: str,
+    folder: Path,
+    out: Path,
+    say: Callable[[str], None],
+    metrics: str | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM. Raises BadInput."""
+    """Serve until SIGINT or SIGTERM. `metrics` is the address of the endpoint for Prometheus.
+    Raises BadInput or Refused."""
     pair = curve_keys.own(folder)
     curve_keys.listed(folder)
     connection_gate.raise_descriptor_limit()
@@ -56,7 +63,8 @@ async def serve(
     server.start()
     say(f"controller {bed.name} listens on {server.endpoint}, key {pair.public}")
     try:
-        await ending.wait()
+        with serve_controller_metrics(controller, metrics, say):
+            await ending.wait()
     finally:
         await controller.close()
         server.close()

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from orchestrator.assembly.marking_histograms import histogram_rows
 from orchestrator.assembly.recording_builder import Share, build, captured
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sample_columns import probes
@@ -252,7 +253,7 @@ def _delays(
     record: dict[str, dict[str, float]] = {}
     for part in parts:
         mine = part.arrays["latency"]
-        if mine.shape != (len(times), max(len(senders), 1), len(edges) - 1):
+        if mine.shape != (len(times), histogram_rows(resolved, indices), len(edges) - 1):
             raise RunFailed(f"agent {part.machine}: its histograms of delays are of another plan")
         fixed, shifts = clock_correction.corrected_histograms(
             mine, edges, times, part.clock, senders

@@ -29,7 +29,7 @@ from orchestrator.testbed.inventory import Testbed
 
 SPOOL = "parts"
 """Of a run folder, while it is not complete: what came from the agents."""
-EXIT = {"met": 0, "unjudged": 0, "missed": 1, "uncertain": 3, "invalid": 3}
+EXIT = {"met": 0, "unjudged": 0, "missed": 1, "uncertain": 3, "stopped": 3, "invalid": 3}
 
 
 LONGEST_ERROR, LONGEST_LOGGED = 16_000, 500

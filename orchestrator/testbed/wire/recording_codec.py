@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, ValidationError
 
+from orchestrator.assembly.marking_histograms import COUNTS, marked_queues
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.source_activity import rates_set, sources_on
@@ -90,6 +91,9 @@ def packed(
     for number, entry in enumerate(Indices(resolved.plan).groups):
         if entry in recording.latency:
             arrays[f"latency{number}"] = np.asarray(recording.latency[entry], np.int64)
+    for number, table in enumerate(_marking_tables(resolved)):
+        if table in recording.marking:
+            arrays[f"marking{number}"] = np.asarray(recording.marking[table], np.int64)
     for number, capture in enumerate(recording.captures):
         for name in FRAMES:
             arrays[f"{name}{number}"] = np.asarray(getattr(capture, name), np.int64)
@@ -155,6 +159,11 @@ def unpacked(
             for number, entry in enumerate(indices.groups)
             if f"latency{number}" in arrays
         },
+        marking={
+            table: found.of(f"marking{number}", (len(due), len(COUNTS), len(edges) - 1))
+            for number, table in enumerate(_marking_tables(resolved))
+            if f"marking{number}" in arrays
+        },
         latency_marks_ps=due,
         latency_edges_ps=edges,
         events=[Event(e.time_ps, e.kind, e.entity, e.detail) for e in words.events],
@@ -189,6 +198,12 @@ class _Arrays:
         if not fits or array.dtype != np.dtype(kind):
             raise RunFailed(f"its results have {name} of {array.dtype}{array.shape}")
         return array
+
+
+def _marking_tables(resolved: ResolvedPlan) -> list[str]:
+    """Names of the tables of marking queues that the plan has, in its order."""
+    queues = marked_queues(resolved, Indices(resolved.plan))
+    return list(dict.fromkeys(queue.table for queue in queues))
 
 
 def _columns(resolved: ResolvedPlan) -> list[Column]:

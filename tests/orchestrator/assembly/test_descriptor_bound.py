@@ -40,6 +40,38 @@ def test_full_queues_and_lines() -> None:
     assert missing(full()) == 0
 
 
+def sharing(shared: int) -> Table:
+    """Four sources with short frames at one port, over a memory that all ports share."""
+    plan = full()
+    inputs = {"buffer": 400_000, "shared_memory": shared}
+    plan["nodes"]["switch"] |= {"buffer": 400_000, "inputs": inputs}
+    plan["traffic"]["gen"]["frame"] = 70
+    return plan
+
+
+@pytest.mark.parametrize("shared", [20_000, 100_000, 250_000])
+def test_a_memory_that_ports_share_holds_no_more_frames_than_fit_it(shared: int) -> None:
+    plan = sharing(shared)
+    assert missing(plan) == 0
+    resolved = Plan(**plan).check(Registry.load())
+    own = Plan(**sharing(300_000)).check(Registry.load())
+    assert descriptors(own) - descriptors(resolved) == 300_000 // 70 - shared // 70
+
+
+def test_a_memory_that_ports_share_is_no_bound_for_trimmed_frames() -> None:
+    plan = sharing(20_000)
+    plan["traffic"]["gen"]["transport"] = {"plugin": "selective"}
+    plan["traffic"]["gen"] = {
+        **{key: plan["traffic"]["gen"][key] for key in ("from", "to", "transport")},
+        "plugin": "bulk",
+        "frame": 1500,
+    }
+    bare = descriptors(Plan(**plan).check(Registry.load()))
+    plan["nodes"]["switch"]["congestion_point"] = {"plugin": "trim", "threshold": 5_000}
+    queues = 2 * (800_000 // 70) - 20_000 // 70  # two ports, each with its input
+    assert descriptors(Plan(**plan).check(Registry.load())) == bare + queues
+
+
 def test_frames_of_very_different_lengths() -> None:
     plan = full()
     plan["traffic"]["small"] = plan["traffic"]["gen"] | {"frame": 70, "flows": 1}

@@ -143,3 +143,12 @@ def test_a_parameter_that_is_not_there_is_bad_input() -> None:
 def test_a_plan_without_mutants_is_bad_input() -> None:
     with pytest.raises(BadInput, match=r"no \[\[mutant\]\]"):
         MutationTrial.of(line(), [1])
+
+
+def test_a_plan_whose_scheme_lacks_a_part_is_not_sound() -> None:
+    trial = MutationTrial.of(line(SLOWER), [1])
+    points = run_points(trial.points(), jobs=1)
+    assert trial.judge(points)["verdict"] == "met"
+    points[0].row["incomplete"] = ["its scheme lacks a part"]
+    judged = trial.judge(points)
+    assert (judged["verdict"], judged["ok"]) == ("missed", False)

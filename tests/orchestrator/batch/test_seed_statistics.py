@@ -122,3 +122,13 @@ def test_one_run_does_not_judge_it() -> None:
     assert (rows[0]["met"], rows[0]["of_seeds"], verdict) == (False, "median", "unjudged")
     both = plan(within(0, 0.5, of_seeds="median"), within(0.8, 1))
     assert found(0.9)[0].judged_by(both)[1] == "met"
+
+
+def test_one_seed_with_an_incomplete_scheme_makes_all_missed() -> None:
+    points = found(0.9, 0.9, 0.9)
+    assert judge_seeds(plan(within(0.5, 1)), points)["verdict"] == "met"
+    points[1].row["incomplete"] = ["its scheme lacks a part"]
+    judged = judge_seeds(plan(within(0.5, 1)), points)
+    assert judged["verdict"] == "missed"
+    assert [seed["verdict"] for seed in judged["seeds"]] == ["met", "missed", "met"]
+    assert judge_seeds(plan(), points)["verdict"] == "unjudged"

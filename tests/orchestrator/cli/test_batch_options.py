@@ -179,3 +179,30 @@ def test_programs_keep_the_machines_own_time(
         Point(Experiment(name, "software", {}, "digest"), 1)
     )
     assert [("pace" in how) for how in told] == [paced]
+
+
+def test_drawn_mutants_are_those_of_the_seed(
+    tailback: Callable[..., Result], tmp_path: Path
+) -> None:
+    plan = written(tmp_path)
+    words = ("mutate", plan, "--draw", 6, "--seeds", 2, "--out", tmp_path / "runs", "--jobs", 1)
+    first, other = (
+        json.loads(tailback(*words, "--seed", seed, "--json").stdout)[0] for seed in (2, 3)
+    )
+    shown = tailback(*words, "--seed", 2)
+    changes = [one["change"] for one in first["mutants"]]
+    assert len(set(changes)) == 6
+    assert changes != [one["change"] for one in other["mutants"]]
+    survivors = [one for one in first["mutants"] if one["outcome"] == "survived"]
+    assert shown.exit_code == bool(survivors)
+    assert f"{first['caught']} of {first['counted']} mutants that count caught" in shown.stdout
+    assert shown.stdout.count("SURVIVED") == len(survivors)
+    assert shown.stdout.count("(moved:") == sum(len(one["moved"]) for one in survivors)
+
+
+def test_drawn_mutants_need_the_spread_of_seeds(
+    tailback: Callable[..., Result], tmp_path: Path
+) -> None:
+    done = tailback("mutate", written(tmp_path), "--draw", 3, "--seeds", 1)
+    assert done.exit_code == 2
+    assert "shows no spread" in done.output

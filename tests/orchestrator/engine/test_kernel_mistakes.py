@@ -15,8 +15,9 @@ from pydantic import Field
 
 from orchestrator.algorithm import ENTITIES, congestion_point
 from orchestrator.assembly import assemble
+from orchestrator.engine.answer_sets import answers_of
 from orchestrator.engine.jit import DISABLED, kernel_address
-from orchestrator.engine.kernel_events import EVENTS, answers_of
+from orchestrator.engine.kernel_events import EVENTS
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.records import record
 from orchestrator.errors import BadInput
@@ -67,7 +68,8 @@ def module_of(folder: Path, name: str, arguments: str, body: str) -> ModuleType:
     """A module with a kernel `on_arrival`, in a file of its own."""
     path = folder / f"{name.replace(' ', '_').replace('-', 'm')}_kernel_in_test.py"
     text = (
-        "import numpy as np\n\nTABLE, ODD, ZERO = {1: 2}, 99, 0\n\n\ndef helper(x):\n    return x"
+        "import numpy as np\nfrom tailback.plugin import compiled\n\n"
+        "TABLE, ODD, ZERO = {1: 2}, 99, 0\n\n\ndef helper(x):\n    return x"
     )
     path.write_text(f"{text}\n\ndef on_arrival({arguments}):\n    {body}\n", encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -134,6 +136,13 @@ def test_the_plan_names_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     registry = Registry([*entry_points(group=GROUP), point])
     with pytest.raises(BadInput, match="congestion_point 'mine', kernel 'arrival'"):
         assemble(Plan(**table).check(registry))
+
+
+def test_floats_within_a_helper_are_refused_too(tmp_path: Path) -> None:
+    body = "return half(now)\n\n@compiled\ndef half(x):\n    return int(x * 0.5)"
+    module = module_of(tmp_path, "float in a helper", HEAD, body)
+    with pytest.raises(KernelMistake, match="kernel half: it computes with a float"):
+        address(module.on_arrival)
 
 
 def test_every_event_has_answers() -> None:

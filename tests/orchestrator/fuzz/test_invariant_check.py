@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis.strategies
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.main import assemble
 from orchestrator.errors import BadInput
-from orchestrator.fuzz import algorithm_file, cross_target
+from orchestrator.fuzz import algorithm_file, cross_target, fuzz_loop
 from orchestrator.fuzz.fuzz_loop import Options, hunt
 from orchestrator.fuzz.invariant_check import CheckedPlan, Finding, check_invariants, check_table
 from orchestrator.fuzz.plan_corpus import as_numbers, as_text, keep, plans_in, write_captures
@@ -25,6 +26,7 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run import world_invariants
 from orchestrator.targets.simulated import Simulated
+from plugins import red_marking
 from tests.orchestrator.worlds import ALIGNED, MS, Table, line_of_three, recorded
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -150,6 +152,41 @@ def test_an_algorithm_of_a_file_is_hunted(too_fast: Path, tmp_path: Path) -> Non
     again = hunt(Options(plans=1, corpus=tmp_path / "found", wanted=wanted, most=1))
     assert again.replayed == 1
     assert [one.finding.what for one in again.found] == [found.finding.what]
+
+
+def test_the_file_of_an_installed_plugin_means_the_installed_algorithms(
+    too_fast: Path, tmp_path: Path
+) -> None:
+    first = algorithm_file.load_algorithms(too_fast)
+    assert algorithm_file.load_algorithms(too_fast) == first
+    (tmp_path / "copy").mkdir()
+    copy = tmp_path / "copy" / "of_the_same.py"
+    copy.write_text(TOO_FAST)
+    assert algorithm_file.load_algorithms(copy) == first
+    shipped = Path(red_marking.__file__)
+    assert [one.name for one in algorithm_file.load_algorithms(shipped)] == ["red"]
+    copy.write_text(TOO_FAST.replace("2 *", "3 *"))
+    with pytest.raises(BadInput, match="no algorithm of its own, whose kind and name"):
+        algorithm_file.load_algorithms(copy)
+
+
+def test_a_batch_without_a_valid_plan_is_chance_and_twenty_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    strategy = fuzz_loop._Fuzzer._strategy
+    unlucky = [1, 2, 3]
+
+    def drawn(self: Any, drawer: Any, seed: int) -> Any:
+        invalid = hypothesis.strategies.just({"name": "nothing else"})
+        return invalid if seed in unlucky else strategy(self, drawer, seed)
+
+    monkeypatch.setattr(fuzz_loop._Fuzzer, "_strategy", drawn)
+    done = hunt(Options(plans=2, seed=1))
+    assert (done.plans, done.found) == (2, [])
+    assert done.invalid >= 3
+    unlucky += range(4, 40)
+    with pytest.raises(BadInput, match=r"none of the .* is valid; the last one: .*duration"):
+        hunt(Options(plans=2, seed=1))
 
 
 @pytest.mark.parametrize(

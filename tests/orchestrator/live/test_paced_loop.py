@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tailback
 from orchestrator.live import feed_messages
 from orchestrator.live.live_session import Session
 from orchestrator.live.recording_marks import mark_live_changes
 from orchestrator.plan import Plan
+from orchestrator.plan.timeline_tables import Expect, Phase
 from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
-from orchestrator.run.execute_run import run
+from orchestrator.run.execute_run import RunResult, run
 from orchestrator.targets import simulated
 from tests.orchestrator.worlds import MS, US, line_of_three
 
@@ -241,9 +243,8 @@ def test_the_same_request_twice_is_done_once(monkeypatch: pytest.MonkeyPatch) ->
     assert len([event for event in recording.events if event.kind == "cut"]) == 1
 
 
-def test_a_run_that_is_stopped_is_judged_as_far_as_it_came(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def stopped_at(monkeypatch: pytest.MonkeyPatch, at_ps: int, live: Plan, out: Path) -> RunResult:
+    """Run a plan, and have a user stop it."""
     monkeypatch.setattr(simulated, "EVENTS_PER_REPORT", 10)
     told: list[Session] = []
     begin = Session.begin
@@ -254,19 +255,26 @@ def test_a_run_that_is_stopped_is_judged_as_far_as_it_came(
 
     monkeypatch.setattr(Session, "begin", stopping)
 
-    def at_six(news: Any) -> None:
-        if told and told[0].now_ps >= 6 * MS and not told[0].stopping:
+    def stop(news: Any) -> None:
+        if told and told[0].now_ps >= at_ps and not told[0].stopping:
             told[0].ask(feed_messages.Stop(request="1"), lambda answer: None)
 
+    return run(live, out=out, report=False, progress=stop, pace=1e6)
+
+
+def test_a_run_that_is_stopped_is_judged_as_far_as_it_came(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     expect = [
         {"metric": "utilization", "of": "switch.sink", "phase": p, "min": 0.1}
         for p in ("early", "late")
     ]
-    done = run(plan(expect=expect), out=tmp_path, report=False, progress=at_six, pace=1e6)
-    assert done.result["verdict"] == "missed"
+    done = stopped_at(monkeypatch, 6 * MS, plan(expect=expect), tmp_path)
+    assert done.result["verdict"] == "stopped"
     assert [row["met"] for row in done.result["expectations"]] == [True, False]
     assert done.result["expectations"][1]["value"] is None
     assert 6 * MS <= done.recording.times_ps[-1] < 8 * MS
+    assert done.result["stopped_s"] == done.recording.times_ps[-1] / 1e12
     assert done.folder is not None
     events = [json.loads(line) for line in (done.folder / "events.jsonl").read_text().splitlines()]
     assert events[-1]["kind"] == "stopped"
@@ -274,6 +282,31 @@ def test_a_run_that_is_stopped_is_judged_as_far_as_it_came(
     assert any("stopped at" in note for note in done.result["notes"])
     assert done.result["metrics"]["early"]["gen"]["latency_s.p50"] is not None
     assert done.result["metrics"]["late"]["gen"]["latency_s.p50"] is None
+    assert tailback.load(done.folder).verdict == "stopped"
+
+
+@pytest.mark.parametrize("phase", ["early", "late", "across", "run"])
+def test_no_expectation_of_a_phase_that_did_not_end_is_met(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phase: str
+) -> None:
+    """Counts of nothing are 0, and 0 lies within every upper bound."""
+    bounds = {
+        "frames.dropped": {"of": "switch.sink", "max": 10**9},
+        "queue_bytes.max": {"of": "switch.sink", "max": "1GB"},
+        "throughput_bps": {"of": "gen", "max": "1Tb/s"},
+        "pause.time_s": {"of": "nic>switch", "max": "1s"},
+        "frames.received": {"of": "gen", "max": 10**9},
+    }
+    expect = [{"metric": name, "phase": phase, **of} for name, of in bounds.items()]
+    live = plan()
+    across = Phase.model_validate({"from": "1ms", "to": "18ms"})
+    added = {"phases": live.phases | {"across": across}}
+    live = live.model_copy(update=added | {"expect": [Expect(**one) for one in expect]})
+    done = stopped_at(monkeypatch, 6 * MS, live, tmp_path)
+    assert done.result["verdict"] == "stopped"
+    ended = phase == "early"
+    assert {row["met"] for row in done.result["expectations"]} == {ended}
+    assert {row["value"] is None for row in done.result["expectations"]} == {not ended}
 
 
 def test_a_paced_run_takes_its_time() -> None:

@@ -107,6 +107,36 @@ def twice() -> dict[str, Any]:
     return {"other": other, "one": ended(one)}
 
 
+def scraped() -> dict[str, Any]:
+    """A storm with an endpoint: scrapes while it goes on, the report, the last scrape."""
+    import urllib.request
+
+    process = command(*STORM, "--for", "3s", "--far-end", "far", "--metrics", "0")
+    assert process.stderr is not None
+    lines: list[str] = []
+    while "metrics at " not in (lines or [""])[-1]:
+        lines.append(process.stderr.readline())
+    url = lines[-1].split("metrics at ")[1].strip()
+
+    def scrape() -> str:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return str(answer.read().decode())
+
+    texts: list[str] = []
+    while "tailback_storm_frames_total" not in (texts or [""])[-1]:
+        texts.append(scrape())
+        time.sleep(0.1)
+    live = [texts[-1]]
+    while live[-1].split("storm_paused")[-1] == live[0].split("storm_paused")[-1]:
+        live.append(scrape())
+        time.sleep(0.1)
+    while "final values stay" not in lines[-1]:
+        lines.append(process.stderr.readline())
+    last = scrape()
+    out, _ = process.communicate(timeout=120)
+    return {"code": process.returncode, "told": json.loads(out), "live": live[-1], "last": last}
+
+
 def main(what: str) -> None:
     """Make the namespaces and the pair, try it."""
     isolate()
@@ -123,6 +153,7 @@ def main(what: str) -> None:
         "twice": twice,
         "interrupted": lambda: cut(signal.SIGINT),
         "killed": lambda: cut(signal.SIGKILL),
+        "scraped": scraped,
     }
     print(json.dumps(tried[what]()))
     sys.stdout.flush()

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from orchestrator.plan import Plan
+from orchestrator.plan.metric_registry import CORE
 from orchestrator.run.error_bars import errorbars
 from orchestrator.run.metric_uncertainty import (
+    EXACT,
     Distortion,
     backlog_s,
     is_uncertain,
     uncertainty,
-    uncertainty_of_slowdown,
+    uncertainty_by_others,
 )
 from orchestrator.run.verdict import check, verdict
 from tests.orchestrator.run.test_program_fidelity import RESOLVED
@@ -52,6 +54,17 @@ LATE = Distortion(late_mean_s=20e-6, late_p99_s=2e-3, late_max_s=5e-3, rate_bps=
         ("fairness.jain", 0.9, Distortion(share=0.01), 0.01),
         ("pause.time_s", 0.2, Distortion(late_p99_s=1e-3, reaction_s=1e-2), 0.02),
         ("pause.time_s", 0.2, Distortion(late_p99_s=1.0, reaction_s=1e-2), 0.2),
+        ("fairness.max_min", 1.5, Distortion(share=0.01), 0.03),
+        ("fairness.settling_s", 0.1, LATE, 2e-3),
+        ("queue.frequency_hz", 10.0, LATE, 0.2),
+        ("collectives.completed", 4, Distortion(frames=7), 7),
+        ("credits.sent", 1e5, Distortion(frames=7), 7),
+        ("storms.detected", 1, Distortion(frames=7), 7),
+        ("codel.sojourn_s.p99", 1e-3, LATE, 2e-3),
+        ("nscc.delay_s.mean", 1e-3, Distortion(late_p99_s=1e-3, crossing_s=1e-3), 2e-3),
+        ("other.depth_bytes.mean", 1e6, LATE, 2_500),
+        ("csig.used_bps.mean", 1e9, Distortion(share=0.01), 1e7),
+        ("tcp.early", 1e5, Distortion(frames=7), 7),
         ("deadlocks", 0, LATE, 0.0),
     ],
 )
@@ -98,11 +111,68 @@ def test_of_a_queue_of_classes_the_last_word_counts() -> None:
     assert uncertainty("queue_bytes.class3.mean", 1e6, LATE) == pytest.approx(2_500)
 
 
-def test_a_slowdown_is_off_as_its_time_is_and_nothing_where_there_is_no_time() -> None:
-    assert uncertainty_of_slowdown(3.0, 0.5, LATE) == pytest.approx(3.0 * 2e-3 / 0.5)
-    assert uncertainty_of_slowdown(-3.0, 0.5, LATE) == pytest.approx(3.0 * 2e-3 / 0.5)
-    assert uncertainty_of_slowdown(3.0, 0.0, LATE) == 0.0
-    assert uncertainty_of_slowdown(3.0, -0.5, LATE) == 0.0
+@pytest.mark.parametrize("value", [3.0, -3.0])
+def test_a_slowdown_is_off_as_its_time_is(value: float) -> None:
+    off = uncertainty_by_others("slowdown.small.p99", value, {"fct_s.small.p99": 0.5}, LATE)
+    assert off == pytest.approx(3.0 * 2e-3 / 0.5)
+
+
+@pytest.mark.parametrize("values", [{}, {"fct_s.mean": None}, {"fct_s.mean": 0.0}])
+def test_a_slowdown_without_its_time_has_no_bar(values: dict[str, float | None]) -> None:
+    assert uncertainty_by_others("slowdown.mean", 3.0, values, LATE) is None
+
+
+def test_a_window_is_off_by_the_share_that_its_round_trip_is() -> None:
+    """Little's law: window = throughput x round trip."""
+    by = Distortion(late_p99_s=1e-3, crossing_s=1e-3, share=0.01)
+    values = {"window_bytes.mean": 40_000.0, "rtt_s.mean": 0.1}
+    for metric, value in (("window_bytes.mean", 40_000.0), ("window_bytes.sd", 500.0)):
+        off = uncertainty_by_others(metric, value, values, by)
+        assert off == pytest.approx(40_000 * (3e-3 / 0.1 + 0.01))
+    assert uncertainty_by_others("window_bytes.mean", 40_000.0, {}, by) is None
+
+
+def test_an_overshoot_is_off_by_its_maximum_and_its_mean() -> None:
+    """max 2 MB over a mean of 1 MB: (625 KB + 2 x 2.5 KB) / 1 MB."""
+    off = uncertainty_by_others("queue.overshoot", 1.0, {"queue_bytes.max": 2e6}, LATE)
+    assert off == pytest.approx((625_000 + 2 * 2_500) / 1e6)
+    assert uncertainty_by_others("queue.overshoot", 1.0, {}, LATE) is None
+
+
+NO_BAR = ("hpcc.u.mean", "pie.drop_probability.max", "codel.dropping.mean", "codel.count.max")
+
+
+@pytest.mark.parametrize("metric", NO_BAR)
+def test_a_number_of_a_plugins_own_has_no_bar(metric: str) -> None:
+    assert uncertainty(metric, 1.0, LATE) is None
+
+
+def test_every_metric_of_the_core_has_a_bar() -> None:
+    by = Distortion(1e-6, 1e-5, 1e-4, 1e-4, 1.0, 1e-6, 1e-3, 1e9, 0.01, 7)
+    values = dict.fromkeys(CORE, 1.0)
+    for metric in set(CORE) - set(EXACT):
+        off = uncertainty_by_others(metric, 1.0, values, by)
+        assert (off or 0.0) > 0, metric
+
+
+@pytest.mark.parametrize(
+    ("metric", "kinds"),
+    [("hpcc.u.mean", "of one"), ("hpcc.u.mean", "of several")],
+)
+def test_a_metric_without_a_bar_is_not_judged_on_a_machine(metric: str, kinds: str) -> None:
+    expect = [{"metric": "queue_bytes.mean", "of": "switch.sink", "max": "1KB"}]
+    plan = Plan(**line_of_three(expect=expect))
+    expect_of_plugin = plan.expect[0].model_copy(update={"metric": metric, "max": 0.5})
+    others = plan.expect if kinds == "of several" else []
+    plan = plan.model_copy(update={"expect": [expect_of_plugin, *others]})
+    metrics = {"run": {"switch.sink": {metric: 0.1, "queue_bytes.mean": 10.0}}}
+    found = errorbars(plan, fidelity(links={}), metrics)
+    assert found is not None
+    assert found["run"]["switch.sink"][metric] is None
+    rows = check(plan, metrics, found, bare=True)
+    assert (rows[0]["met"], rows[0]["no_bar"], rows[0]["uncertainty"]) == (False, True, None)
+    assert verdict(rows, VALID) == ("met" if others else "unjudged")
+    assert check(plan, metrics, None, bare=True)[0]["met"], "a simulation has no uncertainty"
 
 
 @pytest.mark.parametrize(("value", "expected"), [(109, True), (110, False), (90, False)])
@@ -344,14 +414,6 @@ def test_a_pause_is_off_by_its_share_of_a_reaction(reaction_s: float | None, off
         del told["reaction_time_s"]
     found = errorbars(Plan(**line_of_three()), told, {"run": {"nic>switch": {"pause.time_s": 2.0}}})
     assert found == {"run": {"nic>switch": {"pause.time_s": pytest.approx(off_s)}}}
-
-
-def test_a_slowdown_without_its_time_is_not_known_to_be_off() -> None:
-    for times in ({}, {"fct_s.mean": None}, {"fct_s.mean": 0.0}):
-        metrics = {"run": {"gen": {"slowdown.mean": 2.0, **times}}}
-        found = errorbars(Plan(**line_of_three()), fidelity(), metrics)
-        assert found is not None
-        assert "slowdown.mean" not in found.get("run", {}).get("gen", {})
 
 
 def test_a_queue_of_no_port_is_served_at_the_fastest_rate_or_at_none() -> None:

@@ -154,6 +154,23 @@ def test_how_often_and_for_how_long_the_clock_was_held_is_told():
     assert told["verdict"] == "valid", "the number of holds is no measure by itself"
 
 
+@pytest.mark.parametrize(
+    ("pace", "held_ms", "verdict"),
+    [
+        *((0.999, 10, "valid"), (0.999, 20, "degraded"), (0.999, 200, "invalid")),
+        *((0.91, 10, "valid"), (0.91, 20, "degraded"), (0.91, 200, "invalid")),
+        *((0.9, 10, "valid"), (0.9, 200, "valid"), (0.9, 9000, "valid")),
+        (2.0, 20, "degraded"),
+    ],
+)
+def test_a_pace_just_below_real_time_does_not_switch_the_judgement_off(pace, held_ms, verdict):
+    """A run that lasts longer by less than a tenth, which is accepted of one in real time."""
+    measured = replace(QUIET, duration_ps=SECOND, held_ps=[held_ms * SECOND // 1000], pace=pace)
+    told = judge(measured, DEMAND)
+    assert told["verdict"] == verdict
+    assert told["held"]["share"] == pytest.approx(held_ms / 1000)
+
+
 @pytest.mark.parametrize(("pace", "verdict"), [(1.0, "invalid"), (4.0, "invalid"), (0.5, "valid")])
 def test_a_run_that_was_asked_to_be_slower_than_real_time_is_not_held_to_it(pace, verdict):
     measured = replace(QUIET, duration_ps=SECOND, held_ps=[SECOND // 2], pace=pace)

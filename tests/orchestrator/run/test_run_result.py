@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pytest
+
 from orchestrator.plan import Plan
+from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run import run_result
 from orchestrator.run.run_result import judge_recording
@@ -43,3 +49,68 @@ def test_messages_without_a_limiter_are_noted_with_their_node_and_number() -> No
     (note,) = judge_recording(registry, Plan(**plan).check(registry), recording)["notes"]
     assert note.startswith(f"nic: {count} messages found no free limiter")
     assert "nodes.nic.reaction_points" in note
+
+
+NO_FIDELITY: dict[str, Any] | None = None
+ON_TIME: dict[str, Any] = {
+    "verdict": "valid",
+    "reasons": [],
+    "lateness_s": {"p50": 0.0, "p99": 1e-6, "p99.9": 1e-6, "max": 1e-6},
+}
+"""Fidelity of a run in real time of which no node was later than 1 us."""
+BROKEN = {
+    "queue_max_bytes": ("switch.sink", 10**9, "capacity of a buffer"),
+    "queue_bytes": ("switch.sink", 10**7, "octets of a buffer, at most"),
+    "frames_received": ("first", 10**6, "frames of a flow"),
+    "bytes_received": ("first", 10**9, "octets of a flow"),
+    "bytes_out": ("nic>switch", 10**9, "rate of a link"),
+    "current_rate": ("nic.rp0", 0, "rate of a limiter"),
+}
+"""Quantity -> entity, an impossible value of it, and the invariant that it breaks."""
+
+
+def judged(recording: Recording) -> dict[str, Any]:
+    registry = Registry.load()
+    return judge_recording(registry, Plan(**two_in_turn()).check(registry), recording)
+
+
+def with_value(quantity: str, value: int, row: int, fidelity: dict[str, Any] | None) -> Recording:
+    """A sound run but for one sample."""
+    recording = recorded(two_in_turn())
+    recording.values = np.array(recording.values)
+    recording.column(BROKEN[quantity][0], quantity)[row:] = value
+    recording.fidelity = fidelity
+    return recording
+
+
+@pytest.mark.parametrize("fidelity", [NO_FIDELITY, ON_TIME], ids=["simulated", "software"])
+@pytest.mark.parametrize("quantity", BROKEN)
+def test_a_run_that_breaks_an_invariant_is_invalid_on_real_frames_too(
+    quantity: str, fidelity: dict[str, Any] | None
+) -> None:
+    _, value, name = BROKEN[quantity]
+    result = judged(with_value(quantity, value, -9, fidelity))
+    assert result["verdict"] == "invalid"
+    assert any(name in reason for reason in result["fidelity"]["reasons"]), result["fidelity"]
+
+
+@pytest.mark.parametrize("fidelity", [NO_FIDELITY, ON_TIME], ids=["simulated", "software"])
+def test_a_sound_run_is_valid(fidelity: dict[str, Any] | None) -> None:
+    recording = recorded(two_in_turn())
+    recording.fidelity = fidelity
+    assert judged(recording)["fidelity"]["verdict"] == "valid"
+
+
+@pytest.mark.parametrize("quantity", ["frames_received", "bytes_received", "bytes_out"])
+def test_a_sample_that_was_taken_late_counts_on(quantity: str) -> None:
+    """A node that takes its sample 500 us late has counted what came, or left, since."""
+    recording = recorded(two_in_turn())
+    entity = BROKEN[quantity][0]
+    later = np.array(recording.column(entity, quantity))
+    row = int(np.searchsorted(recording.times_ps, MS // 2))
+    step = int(recording.times_ps[row + 1] - recording.times_ps[row])
+    for late_ps, verdict in ((0, "invalid"), (5 * step, "valid")):
+        late_s = ON_TIME["lateness_s"] | {"max": late_ps / 1e12}
+        made = with_value(quantity, 0, len(later), ON_TIME | {"lateness_s": late_s})
+        made.column(entity, quantity)[: row + 1] += later[row + 5] - later[row]
+        assert judged(made)["fidelity"]["verdict"] == verdict, late_ps

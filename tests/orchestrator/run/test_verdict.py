@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
+from orchestrator.registry import Registry
 from orchestrator.run.verdict import check, verdict, without_machine
 from tests.orchestrator.worlds import MS, line_of_three
 
@@ -129,9 +131,9 @@ def test_a_ratio_of_two_entities(other: float, met: bool) -> None:
 
 @pytest.mark.parametrize(
     ("part", "whole", "value", "met"),
-    [(0, 0, 1.0, True), (1, 0, None, False), (0, 4, 0.0, True), (5, 4, 1.25, False)],
+    [(0, 0, None, False), (1, 0, None, False), (0, 4, 0.0, True), (5, 4, 1.25, False)],
 )
-def test_two_that_are_nothing_are_equal(
+def test_a_ratio_to_nothing_has_no_value(
     part: float, whole: float, value: float | None, met: bool
 ) -> None:
     metrics = {
@@ -167,6 +169,47 @@ def test_a_ratio_is_off_by_both_its_parts(off: dict[str, float], share: float) -
     assert bar(bars, SHARED, RATIO) == pytest.approx(0.25 * share)
 
 
+@pytest.mark.parametrize(
+    ("part", "divisor", "off_part", "off_divisor", "expected"),
+    [
+        (0.0, 4.0, 1.0, 0.0, 0.25),
+        (0.0, 4.0, 1.0, 2.0, 0.25),
+        (0.0, 4.0, 50.0, 50.0, None),  # the divisor may be 0
+        (1.0, 4.0, 50.0, 4.0, None),
+        (1.0, 4.0, 0.0, 1.0, 0.0625),
+        (-1.0, 4.0, 0.5, 1.0, 0.125 + 0.0625),
+    ],
+)
+def test_the_bar_of_a_ratio_by_propagation(
+    part: float, divisor: float, off_part: float, off_divisor: float, expected: float | None
+) -> None:
+    metrics = {"run": {"gen": {"throughput_bps": part}, "traffic": {"throughput_bps": divisor}}}
+    bars = {
+        "run": {"gen": {"throughput_bps": off_part}, "traffic": {"throughput_bps": off_divisor}}
+    }
+    expect = {"metric": "throughput_bps", "of": "gen", "relative_to": "traffic", "max": 0.3}
+    (row,) = check(plan_expecting(expect), metrics, bars, bare=False)
+    assert row["uncertainty"] == (None if expected is None else pytest.approx(expected))
+    assert row["uncertain"] is (expected is None or abs(part / divisor - 0.3) < expected)
+    assert row["met"] is not row["uncertain"]
+
+
+@pytest.mark.parametrize("without", ["gen", "traffic"])
+def test_a_ratio_with_an_operand_that_has_no_bar_is_not_judged(without: str) -> None:
+    bars = {"run": {without: {"throughput_bps": None}}}
+    (row,) = check(plan_expecting(RATIO), SHARED, bars, bare=False)
+    assert (row["met"], row["no_bar"], row["uncertain"]) == (False, True, False)
+    assert verdict([row], VALID) == "unjudged"
+    assert verdict([row, {"met": False}], VALID) == "missed"
+
+
+@pytest.mark.parametrize("met", [[True], [False], [True, False], []])
+def test_a_stopped_run_is_stopped_unless_it_is_invalid(met: list[bool]) -> None:
+    found = [{"met": m} for m in met]
+    assert verdict(found, VALID, stopped=True) == "stopped"
+    assert verdict(found, {"verdict": "invalid"}, stopped=True) == "invalid"
+
+
 def test_what_has_no_bar_and_what_was_not_measured_is_off_by_nothing() -> None:
     assert bar({}, {"run": {"switch.sink": {"queue_bytes.mean": 5}}}, queue(max="1KB")) == 0.0
     bars = {"run": {"switch.sink": {"queue_bytes.mean": 70.0}}}
@@ -180,3 +223,13 @@ def test_a_run_without_a_machine_is_valid_unless_frames_vanished() -> None:
     assert told["reasons"] == [
         "invalid: 3 frames found no descriptor; this is a bug, please report it"
     ]
+
+
+@pytest.mark.parametrize("entity", ["gen", "traffic"])
+def test_the_ratio_of_an_entity_to_itself_is_refused(entity: str) -> None:
+    expect = {"metric": "throughput_bps", "of": entity, "relative_to": entity, "min": 0.99}
+    with pytest.raises(BadInput) as error:
+        plan_expecting(expect).check(Registry.load())
+    (problem,) = error.value.problems
+    assert (problem.where, problem.value) == ("expect[0].relative_to", entity)
+    assert "another entity is expected" in problem.accepted

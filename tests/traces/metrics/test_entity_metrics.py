@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from orchestrator.recording import Column
 from tests.traces.metrics.made import ENTITY, MS, counting, table_of
 from traces.metrics import entity_metrics
 from traces.metrics.sample_table import Table, Window
@@ -217,18 +218,51 @@ def test_a_lane() -> None:
 
 
 def test_a_flow_of_half_a_phase_counts_and_one_of_less_does_not() -> None:
-    table = phase(table_of(bytes_received=counting(5, ROWS)))
-    assert entity_metrics.fairness(table, {ENTITY: 0.5}) == {
-        "fairness.jain": pytest.approx(1),
-        "fairness.max_min": 1,
+    columns = [Column("n", name, "bytes_received", "B", "counter") for name in ("a", "b")]
+    values = np.stack([counting(5, ROWS), counting(5, ROWS)], axis=1)
+    table = phase(Table(np.arange(ROWS) * MS, columns, values))
+    assert entity_metrics.fairness(table, {"a": 1.0, "b": 0.5}) == {
+        "fairness.jain": pytest.approx(9 / 10),
+        "fairness.max_min": 2,
     }
-    assert entity_metrics.fairness(table, {ENTITY: 0.49}) == {
+    assert entity_metrics.fairness(table, {"a": 1.0, "b": 0.49}) == {
         "fairness.jain": None,
         "fairness.max_min": None,
     }
-    assert entity_metrics.aggregate_flows(table, {ENTITY: 1.0})["throughput_bps"] == pytest.approx(
+    assert entity_metrics.aggregate_flows(table, {"a": 1.0})["throughput_bps"] == pytest.approx(
         40_000
     )
+
+
+@pytest.mark.parametrize(
+    ("measure", "series", "exact"),
+    [
+        (entity_metrics.switch_port, {"queue_bytes": 9}, ()),
+        (entity_metrics.switch_port, {"queue_bytes": 0}, ()),
+        (entity_metrics.limiter, {"current_rate": 9, "active": 1}, ()),
+        (entity_metrics.limiter, {"current_rate": 9}, ("active.share",)),
+        (entity_metrics.acknowledged, {"window_bytes": 9, "rtt_ps": 9}, ()),
+        (entity_metrics.reassembly, {"reassembly_bytes": 9}, ()),
+    ],
+)
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_statistic_of_too_few_samples_has_no_value(
+    measure: Any, series: dict[str, int], exact: tuple[str, ...], count: int
+) -> None:
+    """A sample interval longer than the phase, or than the run: one sample, or none."""
+    rows = {name: [value] * 3 for name, value in series.items()}
+    window = table_of(times=[0, 10 * MS, 20 * MS], **rows).window(MS, (11 if count else 9) * MS)
+    assert len(window.grid) == count
+    found = measure(window, ENTITY)
+    assert {name for name, value in found.items() if value is not None} == set(exact)
+
+
+@pytest.mark.parametrize(("grown", "flows"), [((1, 1), 2), ((1, 0), 1), ((0, 0), 0)])
+def test_a_flow_is_served_once_a_frame_of_it_arrives(grown: tuple[int, int], flows: int) -> None:
+    columns = {f"f{at}": np.arange(ROWS) * step for at, step in enumerate(grown)}
+    tables = {name: phase(table_of(bytes_received=values)) for name, values in columns.items()}
+    found = [entity_metrics.served(one, [ENTITY])["flows.served"] for one in tables.values()]
+    assert sum(found) == flows  # type: ignore[arg-type]
 
 
 def test_a_ratio_to_nothing_is_none() -> None:

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.metrics.sample_statistics import histogram_percentile, jain, moments, percentile, spread
+from traces.metrics.sample_statistics import (
+    histogram_percentile,
+    jain,
+    moments,
+    over_time,
+    percentile,
+    spread,
+)
 
 EDGES = np.array([0, 10, 30, 70])
 
@@ -58,7 +65,15 @@ def test_shares_of_rates() -> None:
 )
 def test_moments_are_numpy_s_to_the_last_bit(samples: list[float]) -> None:
     array = np.array(samples)
-    assert moments(array) == (float(array.mean()), float(array.std()))
+    deviation = float(array.std()) if len(samples) > 1 else None
+    assert moments(array) == (float(array.mean()), deviation)
+
+
+def test_one_sample_has_no_deviation_and_tells_nothing_of_a_phase() -> None:
+    assert moments(np.array([7])) == (7.0, None)
+    assert moments(np.array([])) == (None, None)
+    assert over_time(np.array([7])).tolist() == []
+    assert over_time(np.array([7, 8])).tolist() == [7, 8]
 
 
 @given(st.lists(st.integers(0, 9), min_size=3, max_size=3), st.sampled_from([0.25, 0.5, 0.99]))

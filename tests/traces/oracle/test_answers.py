@@ -59,6 +59,13 @@ ports = ["s.d", "s.h1", "s.h2", "s.h3"]
 frames = 100000
 """
 POINT = "nodes.s.congestion_point"
+LANES = [
+    'nodes.h{1..3}.reaction_point={plugin="newreno"}',
+    'priorities="separate"',
+    "traffic.t.ack_priority=6",
+    "nodes.s.inputs={buffer='60KB', pause={plugin='pfc', high='20KB', low='10KB'}}",
+]
+"""Data in priority 0, acknowledgements in priority 6, through inputs with PFC."""
 SCHEMES: dict[str, tuple[list[str], str]] = {
     "dctcp": (
         [
@@ -128,6 +135,21 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
             POINT + '={plugin="priority-demotion", threshold="15KB", priority=6}',
         ],
         f"{POINT}.threshold=16500B",
+    ),
+    "coalesced": (
+        [
+            'nodes.h{1..3}.reaction_point={plugin="dctcp"}',
+            'priorities="separate"',
+            "traffic.t.ack_priority=6",
+            'traffic.t.transport={plugin="go-back-n", ack_every=4}',
+            POINT + '={plugin="red", low="14999B", high="15KB", max_probability=1}',
+        ],
+        f"{POINT}.high=16KB",
+    ),
+    "lossless": ([*LANES, "nodes.s.inputs.pause_priorities=[0]"], "nodes.s.inputs.pause.high=21KB"),
+    "lossy": (
+        [*LANES, "nodes.s.inputs.pause_priorities=[6]", 'nodes.s.inputs.lossy_buffer="15KB"'],
+        "nodes.s.inputs.lossy_buffer=16500B",
     ),
     "watchdog": (
         [

@@ -220,7 +220,7 @@ def test_without_a_descriptor_nothing_is_sent() -> None:
     bench.world.clock[0].free = 0
     paused(bench, 0, 9)
     paused(bench, 0, 9, GRANT)
-    send_message_to_source(bench.world, 0, 1, 3, NOW)
+    send_message_to_source(bench.world, 0, 1, 3, int(bench.world.frames[3].priority), NOW)
     assert (waiting(bench, 0), waiting(bench, 1), bench.world.queues[0].pause_sent) == ([], [], 0)
     assert bench.world.clock[0].no_descriptor == 2
 
@@ -230,7 +230,8 @@ def told(bench: Bench, kind: int, **sampled: int) -> int:
     fields = {"source": SOURCE, "destination": 2, "sequence": 6, "flow": 0, "priority": 3}
     culprit = bench.frame(**(fields | {"length": 700, "created": 55} | sampled))
     bench.say(kind=kind, feedback=9, offset=640, delta=-64)
-    send_message_to_source(bench.world, 0, 1, culprit, NOW)
+    priority = int(bench.world.frames[culprit].priority)
+    send_message_to_source(bench.world, 0, 1, culprit, priority, NOW)
     return int(bench.world.ports[0].control_head)
 
 

@@ -63,6 +63,7 @@ class Told(Params):
     """What the transport's kernels answer and say."""
 
     answer: int = Field(0, description="")
+    delays: int = Field(0, description="1: answers when its time limit is over, and no segment")
     sequence: int = Field(0, description="")
     offset: int = Field(0, description="")
     mark: int = Field(0, description="")
@@ -104,7 +105,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
     message.feedback = 13
     message.inner = 23
     message.mark = params.mark
-    return params.answer
+    return 0 if params.delays != 0 and state.kind == DATA else params.answer
 
 
 def trimmed(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
@@ -181,6 +182,7 @@ class Host:
                 source=SOURCE,
                 destination=SINK,
                 priority=2,
+                ack_priority=6,
                 stamps=stamps,
                 capacity=3000,
                 transport=row,
@@ -393,7 +395,7 @@ def test_a_segment_is_acknowledged_to_where_it_came_from(kind: int, inner: int) 
     sent = SACK if kind == SACK else ACK
     names = ("kind", "flow", "sequence", "created", "offset", "delta", "feedback")
     assert host.waiting(*names) == [sent, MINE, 2, NOW - 7, 30, 21, 13]
-    assert host.waiting("source", "destination", "priority", "mark") == [SINK, SOURCE, 2, 5]
+    assert host.waiting("source", "destination", "priority", "mark") == [SINK, SOURCE, 6, 5]
     assert host.waiting("length") == [host.world.types[sent].octets]
     if kind == SACK:
         assert host.waiting("inner") == [inner]
@@ -410,24 +412,22 @@ def test_an_acknowledgement_that_has_no_octets_goes_nowhere() -> None:
     assert w.clock[0].free == POOL - 1, "the segment is still there"
 
 
-@pytest.mark.parametrize("answers", [True, False])
-def test_an_acknowledgement_echoes_the_stamps_of_the_segment_that_it_answers(answers: bool) -> None:
-    """It has as much room as the segment had, and is longer by that."""
-    host = Host(answer=1, stamps=2)
+@pytest.mark.parametrize("delayed", [False, True])
+def test_an_acknowledgement_echoes_the_stamps_of_the_segment_that_it_answers(delayed: bool) -> None:
+    """It has as much room as the segment had, and is longer by that; a delayed one answers the
+    segment that came last, whose descriptor other frames have by then."""
+    host = Host(answer=1, stamps=2, delays=int(delayed))
     w = host.world
     w.stamps[:] = 9
-    if answers:
-        index = host.frame(sequence=5)
-        w.stamps[index] = range(len(w.stamps[index]))
-        on_segment_arrived(w, index, TRANSPORT_ARRIVED, NOW)
-    else:
-        host.flow.back = 0
+    index = host.frame(sequence=5)
+    w.stamps[index] = range(len(w.stamps[index]))
+    on_segment_arrived(w, index, TRANSPORT_ARRIVED, NOW)
+    if delayed:
+        assert w.ports[0].control_head == NONE
+        w.stamps[: w.frames.size] = 7
         delayed_ack(w, MINE, NOW)
     found = w.stamps[int(w.ports[0].control_head)]
-    if answers:
-        assert found.tolist() == list(range(len(found)))
-    else:
-        assert [int(found[place]) for place in (ROOM, STAMPED)] == [2, 0]
+    assert found.tolist() == list(range(len(found)))
     assert host.waiting("length") == [w.types[ACK].octets + room_octets(2)]
 
 

@@ -77,8 +77,8 @@ class Bench:
         public = str(folder / "controller" / curve_keys.PUBLIC)
         curve_keys.authorise(folder / "user", public, kind=curve_keys.KNOWN)
 
-    def agent(self, name: str, **environment: str) -> Server:
-        """Start one; with other variables."""
+    def agent(self, name: str, metrics: str = "", **environment: str) -> Server:
+        """Start one; with other variables. `metrics`: the address of its endpoint."""
         there = self.folder / name
         if not there.exists():
             curve_keys.make(there, name)
@@ -86,12 +86,14 @@ class Bench:
         listen = self.agents[name].address if name in self.agents else "tcp://127.0.0.1:*"
         words = ["agent", "--name", name, "--listen", listen, "--keys", str(there)]
         state = ["--state", str(self.folder / f"{name}-state")]
-        one = Server([*words, *state], python_command.environment(**environment))
+        more = ["--metrics", metrics] if metrics else []
+        one = Server([*words, *state, *more], python_command.environment(**environment))
         self.agents[name] = one
         return one
 
-    def start(self, **environment: str) -> str:
-        """Start the controller of all agents; its address, once all are up."""
+    def start(self, metrics: str = "", **environment: str) -> str:
+        """Start the controller of all agents; its address, once all are up. `metrics`: the address
+        of its endpoint."""
         lines = ['name = "lab"']
         for name, one in self.agents.items():
             public = curve_keys.own(self.folder / name).public
@@ -99,6 +101,7 @@ class Bench:
         (self.folder / "lab.toml").write_text("\n".join(lines) + "\n")
         words = ["controller", str(self.folder / "lab.toml"), "--listen", "tcp://127.0.0.1:*"]
         words += ["--keys", str(self.folder / "controller"), "--out", str(self.folder / "there")]
+        words += ["--metrics", metrics] if metrics else []
         self.controller = Server(words, python_command.environment(**environment))
         for name in self.agents:
             until(lambda name=name: self.heard(f"agent {name}: up"), f"{name} up")

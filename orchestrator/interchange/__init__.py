@@ -1,0 +1,1 @@
+"""Files of other tools: topologies and flows become plans, plans become GraphML."""

@@ -1,0 +1,1 @@
+"""Prometheus export: metric families by the metric registry, readings, HTTP endpoint."""
