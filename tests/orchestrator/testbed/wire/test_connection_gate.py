@@ -98,15 +98,29 @@ def handshake(draw: random.Random) -> bytes:
             long,
             HELLO + long,
             third + b"\x04\x01\x00",
-            third + draw.randbytes(draw.randrange(1000, 5000)),
+            third + b"\x04\x64" + draw.randbytes(draw.randrange(1000, 5000)),
         ]
     )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_more_than_a_handshake_is_not_taken(seed: int, tmp_path: Path) -> None:
+def test_more_than_a_handshake_is_not_taken(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither kept nor passed on to ZeroMQ, which would close the connection in its own time."""
     draw = random.Random(seed)
     octets = handshake(draw)
+    passed, held = [0], [0]
+    whole = connection_gate.Connection.of_peer
+
+    def weighed(connection: connection_gate.Connection, taken: bytes) -> bytes:
+        onwards = whole(connection, taken)
+        if not connection.keyed:
+            passed[0] += len(onwards)
+            held[0] = max(held[0], len(connection._from_peer._held))
+        return onwards
+
+    monkeypatch.setattr(connection_gate.Connection, "of_peer", weighed)
 
     async def what(bench: Bench) -> None:
         with stranger(bench) as peer:
@@ -124,6 +138,9 @@ def test_more_than_a_handshake_is_not_taken(seed: int, tmp_path: Path) -> None:
                 return closed(peer)
 
             assert await asyncio.to_thread(send)
+        assert await bench.received("before it")
+        assert held[0] <= connection_gate.FIRST_OCTETS + 9
+        assert passed[0] <= len(GREETING) + 2 * (connection_gate.FIRST_OCTETS + 9)
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
         asker.close()
