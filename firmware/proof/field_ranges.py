@@ -181,7 +181,7 @@ FLOWS = {
     **_all("node port lane source destination algorithm limiter head tail", INDEX),
     **_all("ready_next group order_head first_copy copies first_message message", INDEX),
     **_all("last_message arriving transport sending back entry", INDEX),
-    **_all("priority mark", SMALL),
+    **_all("priority ack_priority mark", SMALL),
     **_all("controlled on ready shared open_loop limited held withdrawn", FLAG),
     "length": LENGTH,
     **_all("next_frame order_until ack_timer", TIME),

@@ -16,10 +16,10 @@ from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.assembly.memory_offsets import WORD, Offsets
 from orchestrator.assembly.message_dependencies import Gates, concatenated_gates
 from orchestrator.engine import kernel_guards, records
+from orchestrator.engine.answer_sets import answers_of
 from orchestrator.engine.frames import telemetry_header, type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
-from orchestrator.engine.kernel_answers import answers_of
 from orchestrator.engine.kernel_events import EVENTS, RP_NAMED
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.lfsr import drawn_below, seed_for

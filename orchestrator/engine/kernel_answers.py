@@ -6,10 +6,6 @@ answers that the table of kinds (`orchestrator.algorithm`) lists for its event.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from orchestrator.engine.records import NEVER
-
 FORWARD = 0
 """Congestion point: the frame goes on as usual, and no source is notified."""
 NOTIFY_ARRIVING = 1
@@ -50,26 +46,3 @@ REQUEST_CREDIT = 2
 """Transport, `send`: send a REQUEST for `message.sequence` octets of credit in all."""
 LOST = -1
 """Delay line: the link loses the frame, which is counted."""
-
-LANES = range(16, 24)
-"""Answers of a congestion point that name a lane: LANE plus a priority."""
-ANSWERS: dict[tuple[str, str], frozenset[int]] = {
-    ("congestion_point", "arrival"): frozenset({*range(10), *LANES}),
-    ("congestion_point", "departure"): frozenset({*range(6), 7, 8, 9}),
-    ("congestion_point", "timer"): frozenset({0, 2, 3, 4}),
-    ("congestion_point", "probe"): frozenset({0}),
-    ("transport", "send"): frozenset({0, 1, 2}),
-    ("transport", "acknowledged"): frozenset({0}),
-    ("transport", "credited"): frozenset({0}),
-    ("watchdog", "held"): frozenset({0}),
-    ("watchdog", "timer"): frozenset({0}),
-}
-"""Answers of a kernel that have a meaning, by kind and event; of those that are not here, 0 and 1.
-"""
-AMOUNTS = {"delay_line": range(LOST, NEVER + 1), "traffic": range(NEVER + 1)}
-"""Kinds whose kernels answer a time in ps, and what they may answer."""
-
-
-def answers_of(kind: str, event: str) -> Collection[int]:
-    """Answers of a kernel that have a meaning."""
-    return AMOUNTS[kind] if kind in AMOUNTS else ANSWERS.get((kind, event), frozenset({0, 1}))

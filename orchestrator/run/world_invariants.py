@@ -204,7 +204,9 @@ class Limits:
         rooms = {entity + lane.suffix: octets for entity, octets in most.items() for lane in lanes}
         for port in plan.ports():
             node = plan.nodes[port.node]
-            for lane in lanes if isinstance(node, Switch) and node.inputs is not None else ():
+            if not isinstance(node, Switch) or node.inputs is None:
+                continue
+            for lane in lanes:
                 if has_own_limit(plan, port.input, lane):
                     rooms[port.input + lane.suffix] = input_room(node.inputs, lane)
         return cls(

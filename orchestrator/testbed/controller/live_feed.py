@@ -85,7 +85,7 @@ class KeyedFeed(FeedServer):
             socket.curve_server = True
             socket.curve_publickey = pair.public.encode("ascii")
             socket.curve_secretkey = pair.secret
-            shadow = zmq.Context.shadow(context.underlying)
+            shadow: zmq.Context[Any] = zmq.Context.shadow(context.underlying)
             ZapAuthenticator(shadow, folder, on_denied, gate.judged_source)
 
         super().__init__(session, gate.inner, secure)

@@ -15,8 +15,8 @@ from pydantic import Field
 
 from orchestrator.algorithm import ENTITIES, congestion_point
 from orchestrator.assembly import assemble
+from orchestrator.engine.answer_sets import answers_of
 from orchestrator.engine.jit import DISABLED, kernel_address
-from orchestrator.engine.kernel_answers import answers_of
 from orchestrator.engine.kernel_events import EVENTS
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.records import record

@@ -23,8 +23,8 @@ from tests.orchestrator.worlds import MS, US, Table, assembled, at, recorded, ru
 
 RATE = 10**9
 PFC = {"plugin": "pfc", "high": 20_000, "low": 10_000}
-LIMIT = 15_000
-"""Octets of a lossy lane of an input: below the mark at which PFC would pause."""
+LIMIT = 30_000
+"""Octets of a lossy lane of an input: beyond the mark at which PFC would pause."""
 
 
 def several(
