@@ -33,7 +33,7 @@ SEEN = 0.01
 RATES = ("utilization", "throughput_bps", "rate_bps.", "sent_bps.")
 COUNTS = (
     *("frames.", "feedback.", "messages.", "echoes.", "credits.", "collectives.", "storms."),
-    *("pause.count", "reassembly."),
+    *("pause.count", "reassembly.", "flows.", "naks."),
 )
 EXACT = ("deadlocks", "departures")
 """Findings on the recording itself: no distortion puts them off by a part."""
