@@ -17,6 +17,7 @@ from orchestrator.plan.metric_registry import (
     COUNT,
     COUNTER,
     NUMBER,
+    OF_A_PLUGIN,
     PLUGIN_METRICS,
     SECONDS,
     Unit,
@@ -33,7 +34,7 @@ SEEN = 0.01
 RATES = ("utilization", "throughput_bps", "rate_bps.", "sent_bps.")
 COUNTS = (
     *("frames.", "feedback.", "messages.", "echoes.", "credits.", "collectives.", "storms."),
-    *("pause.count", "reassembly."),
+    *("pause.count", "reassembly.", "flows.", "naks."),
 )
 EXACT = ("deadlocks", "departures")
 """Findings on the recording itself: no distortion puts them off by a part."""
@@ -106,14 +107,14 @@ def uncertainty(metric: str, value: float, by: Distortion) -> float | None:
 
 
 def _unit(metric: str) -> Unit | None:
-    """Unit of a plugin's metric; None for one of the core. A counter of an algorithm has no
-    statistic behind its name."""
+    """Unit of a plugin's metric; of those of the core, of counts alone. A counter of an algorithm
+    has no statistic behind its name."""
     if metric in CORE:
-        return None
+        return COUNT if CORE[metric].unit is COUNT else None
     declared = PLUGIN_METRICS.get(metric)
     if declared is not None:
         return declared.unit if declared.unit is not COUNT or declared.basis == COUNTER else None
-    match = observables.OF_A_PLUGIN.fullmatch(metric)
+    match = OF_A_PLUGIN.fullmatch(metric)
     unit = observables.unit_of(metric)
     return COUNT if unit is NUMBER and match is not None and match["part"] is None else unit
 

@@ -15,6 +15,8 @@ from orchestrator.batch.batch_executor import run_points
 from orchestrator.batch.experiment import Experiment, Point
 from orchestrator.batch.kernel_edit import KernelEdit
 from orchestrator.batch.kernel_mutants import kernel_edits, kernel_functions
+from orchestrator.batch.point_worker import PointRunner
+from orchestrator.batch.worker_replies import DONE
 from orchestrator.engine import cache_paths
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
@@ -125,6 +127,20 @@ def test_an_edit_runs_alone_and_leaves_nothing_in_the_cache(
     assert mixed[2].row["metrics"] == plain.row["metrics"]
     assert mixed[1].row["metrics"] != mixed[0].row["metrics"]
     assert files(cache) == before
+
+
+def test_an_edit_is_gone_once_another_is_applied() -> None:
+    ignored, shortened = (edit_of("qcn-cp", part) for part in ("_count", "count_arrival"))
+    table, runner, found = Experiment.of(qcn()).table, PointRunner(), []
+    try:
+        for edit in (None, ignored, shortened, ignored, None):
+            kernel_edit.apply_edit(edit)
+            outcome, row = runner.answer(table, 1)
+            assert outcome == DONE, row
+            found.append(row["metrics"])
+    finally:
+        kernel_edit.apply_edit(None)
+    assert found[0] == found[4] != found[1] == found[3]
 
 
 def test_equal_results_have_equal_keys_and_others_have_others() -> None:

@@ -166,6 +166,15 @@ def test_a_trace_becomes_captures_and_a_link_that_goes_down_a_step(tmp_path: Pat
     assert [(step.at, step.cut) for step in plan.timeline] == [(7 * US, "l4")]
 
 
+def test_times_of_the_configuration_are_those_of_the_plan(tmp_path: Path) -> None:
+    """LINK_DOWN counts from 2 s on, whenever the first flow starts."""
+    config = CONFIG.format(mode=3).replace("LINK_DOWN 0 0 0", "LINK_DOWN 7 4 5")
+    plan, _ = imported(tmp_path, config, flows="1\n0 2 3 100 9 1.5\n")
+    assert [step.at for step in plan.timeline] == [S + 7 * US]
+    assert rows(tmp_path)[0]["start_ps"] == str(S // 2)
+    assert plan.duration == 16 * S // 10
+
+
 def test_parallel_links_keep_their_ports(tmp_path: Path) -> None:
     topology = TOPOLOGY.replace("6 2 5", "6 2 6").replace("\nremarks", "5 4 40Gbps 1us 0\nremarks")
     config = CONFIG.format(mode=1).replace("2 25000", "3 40000000000 160 25000", 1)

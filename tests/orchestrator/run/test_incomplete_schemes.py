@@ -139,6 +139,23 @@ def test_a_pair_that_shares_no_signal_is_named(point: str, reaction: str) -> Non
     assert result["verdict"] == MISSED
 
 
+def test_a_congested_queue_whose_marks_no_flow_can_carry_is_named() -> None:
+    deaf = {CP: RED, RP: {"plugin": "qcn-rp"}, NP: {"plugin": "notification-point"}}
+    (problem,), result = ran(deaf)
+    assert problem == (
+        "qcn-rp at h1, h2, h3: it was sent no message, though the queue of s.d was congested"
+    )
+    assert result["verdict"] == MISSED
+
+
+def test_a_long_queue_is_congested_before_it_drops() -> None:
+    nodes = table({CP: RED})["nodes"]
+    nodes["s"]["buffer"] = "50MB"
+    (problem,), result = ran({CP: RED}, nodes=nodes)
+    assert result["metrics"]["run"]["s.d"]["frames.dropped"] == 0
+    assert problem.startswith("red at s.d: its queue was congested, and no frame was marked")
+
+
 @pytest.mark.parametrize("reaction", ALONE)
 def test_reaction_points_that_need_no_other_part_have_no_problem(reaction: str) -> None:
     parts = {RP: {"plugin": reaction}, "transport": {"plugin": ALONE[reaction]}}
