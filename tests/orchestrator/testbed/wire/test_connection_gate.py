@@ -236,3 +236,22 @@ def test_no_reader_finds_a_part_of_a_key(tmp_path: Path) -> None:
     asyncio.run(both())
     assert reads > 10
     assert list((tmp_path / curve_keys.AUTHORISED).iterdir()) == []
+
+
+def test_a_key_that_is_being_written_is_not_in_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the moment at which its file is there and empty."""
+    curve_keys.make(tmp_path, "me")
+    public = curve_keys.make(tmp_path / "other", "other").public
+    seen: list[curve_keys.KeyList] = []
+    change_mode = os.fchmod
+
+    def look(handle: int, mode: int) -> None:
+        seen.append(curve_keys.read_callers(tmp_path))
+        change_mode(handle, mode)
+
+    monkeypatch.setattr(curve_keys.os, "fchmod", look)
+    curve_keys.authorise(tmp_path, public, "other")
+    assert [(one.by_file, one.unreadable) for one in seen] == [({}, {})]
+    assert curve_keys.listed(tmp_path) == {public: "other"}
