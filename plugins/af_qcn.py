@@ -76,7 +76,7 @@ STATE = np.dtype(
 
 
 @compiled
-def _close_interval(state, params, now):  # type: ignore[no-untyped-def]
+def _close_interval(state, params, now):
     """Turn the counts of this interval into those of the last one."""
     state.interval_end = now + params.interval
     state.all_octets = 0
@@ -90,7 +90,7 @@ def _close_interval(state, params, now):  # type: ignore[no-untyped-def]
             state.all_weights += state.weight[source]
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives: count it for its source; at a sample weigh what QCN would say."""
     if now >= state.interval_end:
         _close_interval(state, params, now)

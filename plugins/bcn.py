@@ -73,7 +73,7 @@ CP_STATE = record("countdown", "old")
 RP_STATE = record("unused")
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives; `queue.bytes` does not hold it yet."""
     state.countdown -= frame.length
     above = queue.bytes - params.threshold
@@ -87,7 +87,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     return NOTIFY_ARRIVING
 
 
-def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_feedback(state, params, limiter, frame, now, message):
     """A message arrived: cut the rate."""
     if frame.feedback <= 0:
         return NOTHING
@@ -101,7 +101,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     return NOTHING
 
 
-def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_timer(state, params, limiter, frame, now, message):
     """Time to raise the rate; at the link's the limiter is released."""
     limiter.rate = min(limiter.rate + params.ai_rate, limiter.link_rate)
     limiter.target = limiter.rate

@@ -64,7 +64,7 @@ while the frame before, of this instant, was dropped in the dropping state."""
 
 
 @compiled
-def control_law(params, at, count):  # type: ignore[no-untyped-def]
+def control_law(params, at, count):
     """Time of the drop after the one at `at`: interval / sqrt(count) later. After a drop, `at` is
     not later than now, and `count` is above 0."""
     root = square_root(min(max(count, 1), 1 << 20) << (2 * ROOT_BITS))
@@ -72,7 +72,7 @@ def control_law(params, at, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ok_to_drop(state, params, queue, now):  # type: ignore[no-untyped-def]
+def ok_to_drop(state, params, queue, now):
     """True if sojourn times exceeded the target for an interval (RFC 8289 `dodequeue`)."""
     if state.sojourn < params.target or queue.bytes <= params.mtu:
         state.above_at = 0
@@ -84,7 +84,7 @@ def ok_to_drop(state, params, queue, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def drop_or_mark(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
+def drop_or_mark(state, params, queue, frame, again):
     """Mark the frame and forward it, or drop it; the next frame is then examined at once."""
     if params.ecn != 0 and frame.mark & CE != NOT_ECT:
         frame.mark |= CE
@@ -97,7 +97,7 @@ def drop_or_mark(state, params, queue, frame, again):  # type: ignore[no-untyped
     return DROP
 
 
-def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_departure(state, params, queue, frame, now, message):
     """A frame leaves, or the one before was dropped in the same instant."""
     state.sojourn = now - frame.entered
     late = ok_to_drop(state, params, queue, now)

@@ -53,7 +53,7 @@ STATE = record("granted")
 
 
 @compiled
-def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
+def grant(state, params, queue, message):
     """Cumulative octets that the neighbour may send, if at least `min_grant` octets are new."""
     room = queue.bytes_came + queue.capacity - queue.bytes - params.max_frame
     if room < state.granted + params.min_grant:
@@ -64,17 +64,17 @@ def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
     return SEND
 
 
-def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_enqueue(state, params, queue, frame, now, message):
     """A frame was enqueued, or dropped before this one: update the grant."""
     return grant(state, params, queue, message)
 
 
-def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_dequeue(state, params, queue, frame, now, message):
     """A frame went out."""
     return grant(state, params, queue, message)
 
 
-def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_refresh(state, params, queue, frame, now, message):
     """Send a grant: at the start, and each time `refresh` has passed."""
     queue.pause_timer = now + params.refresh
     grant(state, params, queue, message)

@@ -59,7 +59,7 @@ STATE = record("used", "since", "sent")
 
 
 @compiled
-def _measure(state, params, queue, now):  # type: ignore[no-untyped-def]
+def _measure(state, params, queue, now):
     """Rate that the port sent in the last interval, in bit/s."""
     if now - state.since >= params.interval:
         octets = min(max(queue.bytes_out - state.sent, 0), MOST_OCTETS)
@@ -68,7 +68,7 @@ def _measure(state, params, queue, now):  # type: ignore[no-untyped-def]
         state.sent = queue.bytes_out
 
 
-def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_departure(state, params, queue, frame, now, message):
     """A frame leaves; `queue` does not hold it any more."""
     rate = min(queue.service_rate, queue.line_rate)
     message.delta = queue.bytes_out

@@ -62,7 +62,7 @@ STATE = record(
 
 
 @compiled
-def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def]
+def _cut(state, params, limiter, under_way, now):
     """Cut the window to 0.7 of what was in flight; restart the curve."""
     state.prior = limiter.window
     if params.fast_convergence != 0 and limiter.window < state.most:
@@ -76,7 +76,7 @@ def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _begin(state, params, limiter, now):  # type: ignore[no-untyped-def]
+def _begin(state, params, limiter, now):
     """Congestion avoidance begins: K from what was cut, in ms^3 the segments over C."""
     state.epoch = now
     state.friendly = limiter.window
@@ -89,7 +89,7 @@ def _begin(state, params, limiter, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _follow_reno(state, params, limiter, window):  # type: ignore[no-untyped-def]
+def _follow_reno(state, params, limiter, window):
     """W_est: alpha segments per `window` acknowledged (equation 4), alpha 3 (1 - 0.7) / (1 + 0.7),
     and 1 from the window before the cut on."""
     alpha = 9 if state.friendly < state.prior else 17
@@ -100,7 +100,7 @@ def _follow_reno(state, params, limiter, window):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _grow_along_curve(state, params, limiter, now):  # type: ignore[no-untyped-def]
+def _grow_along_curve(state, params, limiter, now):
     """Grow by the acknowledged share of the distance to the curve one round trip from now."""
     if state.epoch == 0:
         _begin(state, params, limiter, now)
@@ -116,7 +116,7 @@ def _grow_along_curve(state, params, limiter, now):  # type: ignore[no-untyped-d
     limiter.window = min(max(limiter.window, state.friendly), ENDLESS)
 
 
-def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_acked(state, params, limiter, frame, now, message):
     """An acknowledgement is back."""
     if limiter.flight == 0:
         limiter.timers[IDLE] = now + params.idle
@@ -132,7 +132,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_lost(state, params, limiter, frame, now, message):
     """The transport found losses: those of what was made before the last cut are known."""
     if limiter.lost_made >= state.cut_at:
         _cut(state, params, limiter, flight_size(params, limiter), now)

@@ -69,7 +69,7 @@ ALPHA = Observed("alpha", f"2^-{ALPHA_BITS}", "how congested it takes its path t
 
 
 @compiled
-def _raise(state, params, limiter):  # type: ignore[no-untyped-def]
+def _raise(state, params, limiter):
     """A stage of the timer or the byte counter is over."""
     least = min(state.byte_stage, state.timer_stage)
     most = max(state.byte_stage, state.timer_stage)
@@ -82,7 +82,7 @@ def _raise(state, params, limiter):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
+def _release_if_over(state, limiter):
     """At the link's rate with nothing waiting, free the limiter; 1 when it was."""
     if limiter.rate != limiter.link_rate or limiter.backlog != 0:
         return NOTHING
@@ -94,7 +94,7 @@ def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
     return SEND
 
 
-def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_feedback(state, params, limiter, frame, now, message):
     """A CNP arrived."""
     if limiter.active == 0:
         limiter.active = 1
@@ -115,7 +115,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     return NOTHING
 
 
-def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_sent(state, params, limiter, frame, now, message):
     """A frame left: release the limiter, or count its octets."""
     # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, limiter) == 1:
@@ -129,7 +129,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
     return NOTHING
 
 
-def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_timer(state, params, limiter, frame, now, message):
     """The timer of alpha or that of the increase is due."""
     # never true: node logic calls active limiters alone
     if limiter.active == 0:

@@ -65,7 +65,7 @@ STATE = record(
 )
 
 
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_start(state, params, limiter, frame, now, message):
     """A flow begins."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -82,7 +82,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 
 @compiled
-def _observe(state, params, limiter):  # type: ignore[no-untyped-def]
+def _observe(state, params, limiter):
     """Count; at the end of a window its share of marks enters alpha."""
     state.seen = min(state.seen + limiter.acked, ENDLESS)
     state.marks = min(state.marks + limiter.marked, ENDLESS)
@@ -96,7 +96,7 @@ def _observe(state, params, limiter):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _cut(state, params, limiter, window):  # type: ignore[no-untyped-def]
+def _cut(state, params, limiter, window):
     """Cut the window; no further cut until the octets in flight now are acknowledged."""
     limiter.window = max(window, params.min_window * params.segment)
     state.threshold = limiter.window
@@ -105,7 +105,7 @@ def _cut(state, params, limiter, window):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _grow(state, params, limiter):  # type: ignore[no-untyped-def]
+def _grow(state, params, limiter):
     """Slow start, or a segment for every window of octets."""
     if limiter.window < state.threshold:
         limiter.window = min(limiter.window + limiter.acked, ENDLESS)
@@ -116,7 +116,7 @@ def _grow(state, params, limiter):  # type: ignore[no-untyped-def]
         limiter.window = min(limiter.window + params.segment, ENDLESS)
 
 
-def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_acked(state, params, limiter, frame, now, message):
     """An acknowledgement is back."""
     used = limiter.flight + limiter.acked + params.segment > limiter.window
     _observe(state, params, limiter)
@@ -129,7 +129,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_lost(state, params, limiter, frame, now, message):
     """The transport found a loss."""
     if limiter.lost_made >= state.lost_at:
         _cut(state, params, limiter, limiter.window // 2)

@@ -105,14 +105,14 @@ STATE = record("started", "octets", "rate")
 
 
 @compiled
-def _hyperbola(q, set_point, num, den):  # type: ignore[no-untyped-def]
+def _hyperbola(q, set_point, num, den):
     """x Q / ((x-1) q + Q) with x = num/den, times 2^20."""
     hyperbola = (num * set_point << UNIT_BITS) // ((num - den) * q + den * set_point)
     return min(hyperbola, UNIT * num // den)  # which it is with an empty queue
 
 
 @compiled
-def _stages(q, set_point, stages):  # type: ignore[no-untyped-def]
+def _stages(q, set_point, stages):
     """Slope-weighted distance from the set point in units of it, times 2^20: 1 per Q in the first
     stage, n in the n-th, and so on in the last."""
     left = q - set_point
@@ -128,7 +128,7 @@ def _stages(q, set_point, stages):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def queue_control(params, q):  # type: ignore[no-untyped-def]
+def queue_control(params, q):
     """f(q) times 2^20."""
     least = (params.c_num << UNIT_BITS) // params.c_den
     if params.function == HYPERBOLIC:
@@ -147,14 +147,14 @@ def queue_control(params, q):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def scaled(number, factor, bits):  # type: ignore[no-untyped-def]
+def scaled(number, factor, bits):
     """number * factor >> bits, exactly: a second at 10 Tb/s times a factor of 16 needs 64 bits."""
     lower = number & ((1 << bits) - 1)
     return (number >> bits) * factor + (lower * factor >> bits)
 
 
 @compiled
-def _room(ns, kbit):  # type: ignore[no-untyped-def]
+def _room(ns, kbit):
     """Octets of so many ns at so many kbit/s: the product, 10^19 at the most, in two parts."""
     upper = ns * (kbit >> 10)
     rest = (upper % NS_KB_PER_OCTET << 10) + ns * (kbit & 1023)
@@ -162,12 +162,12 @@ def _room(ns, kbit):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _clipped(step):  # type: ignore[no-untyped-def]
+def _clipped(step):
     return min(max(step, UNIT // MOST_STEP), MOST_STEP << UNIT_BITS)
 
 
 @compiled
-def _multiplicative(params, octets, q, room):  # type: ignore[no-untyped-def]
+def _multiplicative(params, octets, q, room):
     """Factor of the advertised rate, times 2^20: 1/rho (FECN, equation 6)."""
     room = scaled(room, queue_control(params, q), UNIT_BITS)
     if q > params.set_point:
@@ -178,7 +178,7 @@ def _multiplicative(params, octets, q, room):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _additive(params, octets, q, room):  # type: ignore[no-untyped-def]
+def _additive(params, octets, q, room):
     """Factor of the advertised rate, times 2^20 (FECN, equation 5)."""
     room = max(room * params.gamma_num // params.gamma_den, 1)
     most = MOST_CHANGE * room
@@ -189,7 +189,7 @@ def _additive(params, octets, q, room):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_rate(params, rate, octets, q, capacity):  # type: ignore[no-untyped-def]
+def next_rate(params, rate, octets, q, capacity):
     """The rate to advertise after an interval in which `octets` arrived."""
     room = _room(params.interval // 1000, capacity // 1000)
     octets = min(octets, MOST_OCTETS)
@@ -204,7 +204,7 @@ def next_rate(params, rate, octets, q, capacity):  # type: ignore[no-untyped-def
     return max(new, params.min_rate)
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives, also one that will find no room."""
     if state.started == 0:
         state.started = 1
@@ -214,7 +214,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     return FORWARD
 
 
-def on_interval(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_interval(state, params, queue, frame, now, message):
     """An interval is over."""
     state.rate = next_rate(params, state.rate, state.octets, queue.bytes, queue.service_rate)
     state.octets = 0
@@ -223,7 +223,7 @@ def on_interval(state, params, queue, frame, now, message):  # type: ignore[no-u
     return NOTHING
 
 
-def on_probe(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_probe(state, params, queue, frame, now, message):
     """A probe passes: lower its rate to the advertised one."""
     if state.started != 0 and state.rate < frame.feedback:
         frame.feedback = state.rate

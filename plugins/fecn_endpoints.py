@@ -56,7 +56,7 @@ STATE = record("lfsr")
 NO_STATE = record("unused")
 
 
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_start(state, params, limiter, frame, now, message):
     """The flow begins."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -70,14 +70,14 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_timer(state, params, limiter, frame, now, message):
     """Send a probe that requests the link's rate."""
     limiter.timer = now + params.interval
     message.feedback = limiter.link_rate
     return SEND
 
 
-def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_feedback(state, params, limiter, frame, now, message):
     """An echo brings the rate that every switch of the path grants."""
     if frame.kind == ECHO:
         limiter.active = 1
@@ -86,7 +86,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     return NOTHING
 
 
-def on_probe(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def on_probe(state, params, node, frame, now, message):
     """A probe has arrived: back with it."""
     return REFLECT
 

@@ -113,13 +113,13 @@ STATE = np.dtype(
 
 
 @compiled
-def table_entry(params, row, column):  # type: ignore[no-untyped-def]
+def table_entry(params, row, column):
     """A word of the table: a share, a gap or a time (ps), within the bounds of `jitter_table`."""
     return min(max(word_at(params.profile_address, row * COLUMNS + column), 0), LONGEST)
 
 
 @compiled
-def quantile_of(params, row, draw):  # type: ignore[no-untyped-def]
+def quantile_of(params, row, draw):
     """Quantile of a row for a draw of BITS bits, interpolated linearly."""
     column = 1
     while column < COLUMNS - 2 and table_entry(params, SHARES, column) <= draw:
@@ -131,7 +131,7 @@ def quantile_of(params, row, draw):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_stall(state, params, stream):  # type: ignore[no-untyped-def]
+def next_stall(state, params, stream):
     """The stall behind the one that is over; NEVER where the profile has none."""
     over = state.ends[stream]
     row = AT_ONCE if stream == 0 else ALONE
@@ -150,7 +150,7 @@ def next_stall(state, params, stream):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def to_run_time(params, time):  # type: ignore[no-untyped-def]
+def to_run_time(params, time):
     """A time of the machine in that of the run, FAR at the most or a little beyond: in two parts,
     since the product may not fit."""
     num, den = params.pace_num, params.pace_den
@@ -158,7 +158,7 @@ def to_run_time(params, time):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def seed_stall_streams(state, params):  # type: ignore[no-untyped-def]
+def seed_stall_streams(state, params):
     """The streams of stalls: alike on all links for the same thread."""
     state.started = 1
     for stream in range(STREAMS):
@@ -173,7 +173,7 @@ def seed_stall_streams(state, params):  # type: ignore[no-untyped-def]
         next_stall(state, params, stream)
 
 
-def link_delay(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
+def link_delay(state, params, port, frame, now, message):
     """Delay of a frame (ps): the link's delay, the host's lateness, and the rest of a stall."""
     if state.started == 0:
         seed_stall_streams(state, params)

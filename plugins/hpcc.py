@@ -95,7 +95,7 @@ came (ps); 1 when U was measured; they."""
 
 
 @compiled
-def _apply(params, limiter, window):  # type: ignore[no-untyped-def]
+def _apply(params, limiter, window):
     """The window, and the rate that goes with it."""
     rate = max(window * KBIT_NS // (params.base_rtt // 1000), 1) * 1000
     limiter.rate = min(rate, limiter.link_rate)
@@ -103,7 +103,7 @@ def _apply(params, limiter, window):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _measure(state, params, limiter, now):  # type: ignore[no-untyped-def]
+def _measure(state, params, limiter, now):
     """MeasureInflight: the fullest hop enters U. False, and nothing, for another way and after a
     silence in which words of the stamps may have gone round."""
     base = params.base_rtt // 1000
@@ -135,7 +135,7 @@ def _measure(state, params, limiter, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _compute(state, params, limiter, update):  # type: ignore[no-untyped-def]
+def _compute(state, params, limiter, update):
     """ComputeWind: what U makes of the window that it is reckoned from."""
     stage, window = state.stage + 1, state.reckoned
     if state.u * params.eta_den >= params.eta_num << BITS or state.stage >= params.max_stage:
@@ -149,7 +149,7 @@ def _compute(state, params, limiter, update):  # type: ignore[no-untyped-def]
     _apply(params, limiter, window)
 
 
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_start(state, params, limiter, frame, now, message):
     """A flow begins, at the rate of its link."""
     limiter.active = 1
     state.u = UNIT
@@ -160,7 +160,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_acked(state, params, limiter, frame, now, message):
     """An acknowledgement is back."""
     hops = stamps_of(limiter)
     update = limiter.acked_total > state.until

@@ -27,7 +27,7 @@ class Int(Params):
 STATE = record("unused")
 
 
-def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_departure(state, params, queue, frame, now, message):
     """A frame leaves; `queue` does not hold it any more."""
     message.offset = queue.bytes if params.report_queue != 0 else 0
     message.delta = queue.bytes_out

@@ -45,12 +45,12 @@ FIXED_STATE = record("unused")
 JITTERED_STATE = record("lfsr")
 
 
-def fixed(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
+def fixed(state, params, port, frame, now, message):
     """The link's delay (ps)."""
     return port.delay
 
 
-def jittered(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
+def jittered(state, params, port, frame, now, message):
     """The link's delay plus floor(jitter * r / 2^16) ps, r the upper half of a draw."""
     state.lfsr = lfsr_next(state.lfsr)
     return port.delay + ((params.jitter * (state.lfsr >> UNIFORM_BITS)) >> UNIFORM_BITS)

@@ -45,7 +45,7 @@ class Lossy(Params):
 STATE = record("lfsr")
 
 
-def delay(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
+def delay(state, params, port, frame, now, message):
     """The link's delay, or that the frame is lost."""
     if params.frame_kinds == ONLY_CNM and frame.kind != CNM:
         return port.delay

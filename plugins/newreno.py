@@ -63,7 +63,7 @@ STATE = record(
 )
 
 
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_start(state, params, limiter, frame, now, message):
     """A flow begins."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -73,7 +73,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 
 @compiled
-def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def]
+def _cut(state, params, limiter, under_way, now):
     """Half of what was under way."""
     half = min(limiter.window, under_way) // 2
     state.threshold = max(half, LEAST * params.segment)
@@ -83,20 +83,20 @@ def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def
 
 
 @compiled
-def flight_size(params, limiter):  # type: ignore[no-untyped-def]
+def flight_size(params, limiter):
     """Octets under way when a loss is found, what is lost included (RFC 5681, FlightSize)."""
     return max(limiter.flight_before, limiter.flight + limiter.lost * params.segment)
 
 
 @compiled
-def grow_to_threshold(state, params, limiter, under_way):  # type: ignore[no-untyped-def]
+def grow_to_threshold(state, params, limiter, under_way):
     """Slow start of a window that is used: by what was acknowledged, two segments at the most."""
     if 2 * under_way > limiter.window:
         grown = limiter.window + min(limiter.acked, 2 * params.segment)
         limiter.window = min(grown, state.threshold)
 
 
-def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_acked(state, params, limiter, frame, now, message):
     """An acknowledgement is back."""
     if limiter.flight == 0:
         limiter.timers[IDLE] = now + params.idle
@@ -115,7 +115,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_lost(state, params, limiter, frame, now, message):
     """The transport found losses: those of what was made before the last cut are known."""
     if limiter.lost_made >= state.cut_at:
         _cut(state, params, limiter, flight_size(params, limiter), now)
@@ -124,13 +124,13 @@ def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-unt
     return NOTHING
 
 
-def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_sent(state, params, limiter, frame, now, message):
     """A frame leaves."""
     limiter.timers[IDLE] = NEVER
     return NOTHING
 
 
-def on_idle(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_idle(state, params, limiter, frame, now, message):
     """Reset the window after an idle period (RFC 5681, section 4.1)."""
     limiter.window = min(limiter.window, params.initial_window * params.segment)
     return NOTHING

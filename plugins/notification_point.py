@@ -81,7 +81,7 @@ class NotificationPoint(Params):
 STATE = record("notified", "last")
 
 
-def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, node, frame, now, message):
     """A data frame arrives; `state` is that of its flow."""
     if frame.mark & CE != CE:
         return NOTHING

@@ -66,13 +66,13 @@ STATE = np.dtype([*((name, np.int64) for name in OWN.split()), *FIELDS])
 
 
 @compiled
-def _bound(state, params, limiter):  # type: ignore[no-untyped-def]
+def _bound(state, params, limiter):
     """Keep the window between a segment and 3/2 of what fits in a round trip."""
     limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
 
 
 @compiled
-def _quick_adapt(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
+def _quick_adapt(state, params, limiter, marked, delay, now):
     """True where the window is what got through, or what is answered is of before that."""
     done = marked and state.since < state.deaf
     if not done and now > state.until:
@@ -88,7 +88,7 @@ def _quick_adapt(state, params, limiter, marked, delay, now):  # type: ignore[no
 
 
 @compiled
-def _apply_ack(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
+def _apply_ack(state, params, limiter, marked, delay, now):
     """Apply an acknowledgement: four quadrants of mark and delay; grown octets times the window."""
     if marked and delay >= params.target:
         state.fast, state.calm = 0, 0
@@ -121,7 +121,7 @@ def _apply_ack(state, params, limiter, marked, delay, now):  # type: ignore[no-u
         state.adjusted = now if period else state.adjusted
 
 
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_start(state, params, limiter, frame, now, message):
     """A flow begins."""
     limiter.active, limiter.rate = 1, limiter.link_rate
     state.bdp = octets_in(limiter.link_rate, params.base_rtt)
@@ -130,7 +130,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_acked(state, params, limiter, frame, now, message):
     """An answer is back: of a segment, or of its header, of which `lost` is notified as well."""
     if frame.feedback == NEGATIVE:
         return penalize_entropy(state, frame.offset, TRIMMED)
@@ -148,7 +148,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_lost(state, params, limiter, frame, now, message):
     """The transport found losses, by headers or otherwise."""
     state.since = min(state.since + limiter.lost * params.segment, COUNTED)
     state.delay += (params.base_rtt - state.delay) // 80

@@ -70,7 +70,7 @@ class P4qcnCongestionPoint(Params):
 STATE = record("notified", "last", "lfsr")
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives; `queue.bytes` does not hold it yet, `state` is that of its flow."""
     above = queue.bytes - params.low
     if above <= 0:

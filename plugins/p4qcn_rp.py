@@ -63,7 +63,7 @@ class P4qcnReactionPoint(Params):
 STATE = record("countdown", "byte_stage")
 
 
-def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_feedback(state, params, limiter, frame, now, message):
     """A message arrived, of whatever kind: keep the rate as target, then cut it (equation 2)."""
     if limiter.active == 0:
         limiter.active = 1
@@ -79,7 +79,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
 
 
 @compiled
-def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
+def _release_if_over(state, limiter):
     """At the link's rate with nothing waiting, free the limiter; 1 when it was."""
     if limiter.rate != limiter.link_rate or limiter.backlog != 0:
         return NOTHING
@@ -90,7 +90,7 @@ def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
     return SEND
 
 
-def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_sent(state, params, limiter, frame, now, message):
     """A frame left: release the limiter, or count its octets; a cycle raises the rate."""
     # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, limiter) == 1:

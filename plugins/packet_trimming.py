@@ -27,7 +27,7 @@ class Trim(Params):
         return self.threshold
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A data frame comes."""
     return TRIM if queue.bytes + frame.length > params.threshold else FORWARD
 

@@ -26,7 +26,7 @@ FIELDS = [
 
 
 @compiled
-def choose_entropy(state, bits, frame):  # type: ignore[no-untyped-def]
+def choose_entropy(state, bits, frame):
     """Give a segment the next value of so many bits that is not to be left out; without bits none.
 
     Returns 0, as `sent` does that asks for no probe.
@@ -51,13 +51,13 @@ def choose_entropy(state, bits, frame):  # type: ignore[no-untyped-def]
     return 0
 
 
-def set_entropy(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def set_entropy(state, params, limiter, frame, now, message):
     """A segment leaves, of a reaction point with a parameter `entropy_bits`."""
     return choose_entropy(state, params.entropy_bits, frame)
 
 
 @compiled
-def penalize_entropy(state, segment, penalty):  # type: ignore[no-untyped-def]
+def penalize_entropy(state, segment, penalty):
     """Penalise the entropy value of a segment that met congestion."""
     value = state.chosen[segment % SEGMENTS]
     state.skip[value] = min(state.skip[value] + penalty, WORST)

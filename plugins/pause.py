@@ -56,7 +56,7 @@ STATE = record("stopped")
 
 
 @compiled
-def pause_above_high_mark(state, params, queue, now, message):  # type: ignore[no-untyped-def]
+def pause_above_high_mark(state, params, queue, now, message):
     """A frame was enqueued (`queue.bytes` includes it). Returns 1 to pause the neighbours."""
     if state.stopped != 0 or queue.bytes <= params.high:
         return NOTHING
@@ -67,7 +67,7 @@ def pause_above_high_mark(state, params, queue, now, message):  # type: ignore[n
 
 
 @compiled
-def resume_below_low_mark(state, params, queue, message):  # type: ignore[no-untyped-def]
+def resume_below_low_mark(state, params, queue, message):
     """A frame was dequeued (`queue.bytes` excludes it). Returns 1 to resume the neighbours."""
     if state.stopped == 0 or queue.bytes >= params.low:
         return NOTHING
@@ -78,24 +78,24 @@ def resume_below_low_mark(state, params, queue, message):  # type: ignore[no-unt
 
 
 @compiled
-def refresh(params, queue, now, message):  # type: ignore[no-untyped-def]
+def refresh(params, queue, now, message):
     """Half of the quanta have run and the queue is still above the low mark."""
     message.feedback = params.quanta
     queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2
     return SEND
 
 
-def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_enqueue(state, params, queue, frame, now, message):
     """A frame went in."""
     return pause_above_high_mark(state, params, queue, now, message)
 
 
-def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_dequeue(state, params, queue, frame, now, message):
     """A frame went out."""
     return resume_below_low_mark(state, params, queue, message)
 
 
-def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_refresh(state, params, queue, frame, now, message):
     """Refresh the PAUSE before its quanta run out."""
     return refresh(params, queue, now, message)
 

@@ -70,7 +70,7 @@ STATE = record(
 )
 
 
-def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_timer(state, params, queue, frame, now, message):
     """Begin a storm period, refresh its PAUSE, or end the period."""
     named = queue.priorities
     if params.vector != 0:

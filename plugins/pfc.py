@@ -16,19 +16,19 @@ class PriorityFlowControl(Pause):
     """Parameters of PFC."""
 
 
-def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_enqueue(state, params, queue, frame, now, message):
     """A frame went in."""
     message.kind = PFC_FRAME
     return pause_above_high_mark(state, params, queue, now, message)
 
 
-def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_dequeue(state, params, queue, frame, now, message):
     """A frame went out."""
     message.kind = PFC_FRAME
     return resume_below_low_mark(state, params, queue, message)
 
 
-def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_refresh(state, params, queue, frame, now, message):
     """Refresh the PFC pause before its quanta run out."""
     message.kind = PFC_FRAME
     return refresh(params, queue, now, message)

@@ -76,14 +76,14 @@ STATE = record(
 
 
 @compiled
-def _begin(state, queue, now):  # type: ignore[no-untyped-def]
+def _begin(state, queue, now):
     """Begin the detection interval of a paused queue."""
     state.since = now
     state.sent = queue.frames_out
 
 
 @compiled
-def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
+def _restore(state, params, queue, now):
     """End the storm if the queue was not paused for the restoration time."""
     wait = params.restoration_time if params.restoration_time > 0 else 2 * params.detection_time
     if now - state.latest < wait:
@@ -94,7 +94,7 @@ def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
     queue.stance = OBEYS
 
 
-def on_paused(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_paused(state, params, queue, frame, now, message):
     """A PAUSE or PFC frame that pauses the queue arrived."""
     state.latest = now
     if queue.watchdog_timer == NEVER:
@@ -103,7 +103,7 @@ def on_paused(state, params, queue, frame, now, message):  # type: ignore[no-unt
     return NOTHING
 
 
-def on_poll(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_poll(state, params, queue, frame, now, message):
     """Poll the queue."""
     if state.storm == 1:
         _restore(state, params, queue, now)

@@ -87,7 +87,7 @@ STATE = record("drop_probability", "delay", "old", "burst_left", "summed", "star
 
 
 @compiled
-def probability_change(state, params, delay):  # type: ignore[no-untyped-def]
+def probability_change(state, params, delay):
     """Change of the drop probability in one update (RFC 8033, section 4.2)."""
     grown = (delay - params.target) * params.alpha_num // params.alpha_den
     grown += (delay - state.old) * params.beta_num // params.beta_den
@@ -97,7 +97,7 @@ def probability_change(state, params, delay):  # type: ignore[no-untyped-def]
     return min(grown, CERTAIN // 50)
 
 
-def on_update(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_update(state, params, queue, frame, now, message):
     """Update the drop probability."""
     queue.congestion_point_timer = now + params.update_interval
     delay = state.delay if queue.frames > 0 else 0
@@ -114,7 +114,7 @@ def on_update(state, params, queue, frame, now, message):  # type: ignore[no-unt
 
 
 @compiled
-def is_selected(state, params, queue):  # type: ignore[no-untyped-def]
+def is_selected(state, params, queue):
     """True if an arriving frame is to be dropped or marked."""
     chance = state.drop_probability
     if chance == 0:
@@ -133,7 +133,7 @@ def is_selected(state, params, queue):  # type: ignore[no-untyped-def]
     return True
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives; `queue.bytes` does not hold it yet."""
     if state.started == 0:
         state.started = 1
@@ -148,7 +148,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     return DROP
 
 
-def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_departure(state, params, queue, frame, now, message):
     """A frame leaves."""
     state.delay = min(now - frame.entered, LONGEST)
     return FORWARD

@@ -28,7 +28,7 @@ class PriorityDemotion(Params):
         return (self.priority,)
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A data frame comes."""
     return LANE + params.priority if queue.bytes + frame.length > params.threshold else FORWARD
 

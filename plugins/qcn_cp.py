@@ -128,7 +128,7 @@ STATE = record("countdown", "started", "old", "lfsr")
 
 
 @compiled
-def _feedback(state, params, queue, message):  # type: ignore[no-untyped-def]
+def _feedback(state, params, queue, message):
     """Sample the queue; returns the quantised feedback, which `message` holds then."""
     offset = queue.bytes - params.set_point
     delta = queue.bytes - state.old
@@ -143,7 +143,7 @@ def _feedback(state, params, queue, message):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def]
+def _count(state, params, queue, frame, message):
     """Count a frame; at a sample compute the feedback. Returns the notified source, or 0."""
     if state.started == 0:
         state.started = 1
@@ -161,14 +161,14 @@ def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _keep_alive(params, queue, now):  # type: ignore[no-untyped-def]
+def _keep_alive(params, queue, now):
     """Set the clock that samples while the neighbour is paused."""
     if params.keep_alive != 0 and queue.pausing == 1 and queue.congestion_point_timer == NEVER:
         queue.congestion_point_timer = now + wire_time(params.sample_base, queue.line_rate)
 
 
 @compiled
-def count_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def count_arrival(state, params, queue, frame, now, message):
     """A frame arrives; `queue.bytes` excludes it yet. Returns the notified source, or 0."""
     _keep_alive(params, queue, now)
     if params.sampling == BY_DEPARTURE:
@@ -182,12 +182,12 @@ def count_arrival(state, params, queue, frame, now, message):  # type: ignore[no
     return notified
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives."""
     return count_arrival(state, params, queue, frame, now, message)
 
 
-def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_departure(state, params, queue, frame, now, message):
     """A frame leaves; `queue.bytes` does not hold it any more."""
     _keep_alive(params, queue, now)
     if params.sampling != BY_DEPARTURE:
@@ -195,7 +195,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
     return _count(state, params, queue, frame, message)
 
 
-def on_keep_alive(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_keep_alive(state, params, queue, frame, now, message):
     """The neighbour was paused for another `sample_base` of link time."""
     # never true (`params.keep_alive == 0`): with it alone there is this timer
     if params.keep_alive == 0 or queue.pausing == 0:

@@ -94,7 +94,7 @@ STAGES = (
 
 
 @compiled
-def _reload(state, params, interval, stage):  # type: ignore[no-untyped-def]
+def _reload(state, params, interval, stage):
     """The interval after an expiry: half of it from the threshold on, spread by the jitter."""
     if stage >= params.threshold:
         interval //= 2
@@ -105,7 +105,7 @@ def _reload(state, params, interval, stage):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _increase(state, params, limiter):  # type: ignore[no-untyped-def]
+def _increase(state, params, limiter):
     """Raise the rate after an expiry (L62-L95)."""
     least = min(state.byte_stage, state.timer_stage)
     most = max(state.byte_stage, state.timer_stage)
@@ -125,7 +125,7 @@ def _increase(state, params, limiter):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _release_if_over(state, params, limiter):  # type: ignore[no-untyped-def]
+def _release_if_over(state, params, limiter):
     """At the link's rate with nothing waiting, free the limiter (L101-L108); 1 when it was."""
     if limiter.rate != limiter.link_rate or limiter.backlog != 0:
         return NOTHING
@@ -138,7 +138,7 @@ def _release_if_over(state, params, limiter):  # type: ignore[no-untyped-def]
     return SEND
 
 
-def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_feedback(state, params, limiter, frame, now, message):
     """A message arrived (L13-L61): activate the limiter if need be, then cut its rate."""
     feedback = frame.feedback
     if feedback <= 0:
@@ -163,7 +163,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     return NOTHING
 
 
-def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_sent(state, params, limiter, frame, now, message):
     """A frame left (L97-L127): release the limiter, or count the octets down."""
     # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, params, limiter) == 1:
@@ -177,7 +177,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
     return NOTHING
 
 
-def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_timer(state, params, limiter, frame, now, message):
     """The timer expired (L129-L145)."""
     # never true: node logic calls active limiters alone
     if limiter.active == 0:

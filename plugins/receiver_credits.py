@@ -68,7 +68,7 @@ STATE = record(
 
 
 @compiled
-def enqueue_flow(state, flow):  # type: ignore[no-untyped-def]
+def enqueue_flow(state, flow):
     """Append a flow with ungranted demand to the round robin."""
     mine = flow_state(state, flow)
     if mine.lined_up != 0 or mine.asked + mine.cut <= mine.granted:
@@ -84,12 +84,12 @@ def enqueue_flow(state, flow):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def schedule_credit(state, node, now):  # type: ignore[no-untyped-def]
+def schedule_credit(state, node, now):
     """Schedule the next credit at the end of the time that the previous one covers."""
     node.receiver_timer = max(now, state.next_at) if state.first != 0 else NEVER
 
 
-def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def on_flow_begins(state, params, node, frame, now, message):
     """A source requests credit; if it has been granted all of it, a credit may have been lost."""
     mine = flow_state(state, frame.flow)
     if frame.feedback == WITHDRAWN:
@@ -102,7 +102,7 @@ def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no
     return SEND if mine.granted > 0 and mine.lined_up == 0 else NOTHING
 
 
-def on_arrived(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrived(state, params, node, frame, now, message):
     """A data frame, or its trimmed header, arrived."""
     if frame.kind == TRIMMED:
         flow_state(state, frame.flow).cut += min(max(frame.offset, 0), MOST_FRAME)
@@ -111,7 +111,7 @@ def on_arrived(state, params, node, frame, now, message):  # type: ignore[no-unt
     return NOTHING
 
 
-def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def on_timer(state, params, node, frame, now, message):
     """A credit is due for the flow at the head of the round robin."""
     flow = state.first - 1
     mine = flow_state(state, flow)

@@ -79,7 +79,7 @@ STATE = record("lfsr")
 
 
 @compiled
-def _mark(state, params, queue, frame):  # type: ignore[no-untyped-def]
+def _mark(state, params, queue, frame):
     """Mark a frame by chance; `queue.bytes` does not hold it."""
     above = queue.bytes - params.low
     if above <= 0 or frame.mark & CE == NOT_ECT:
@@ -95,14 +95,14 @@ def _mark(state, params, queue, frame):  # type: ignore[no-untyped-def]
     frame.mark |= CE
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives; `queue.bytes` does not hold it yet."""
     if params.mark == ARRIVAL:
         _mark(state, params, queue, frame)
     return FORWARD
 
 
-def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_departure(state, params, queue, frame, now, message):
     """A frame leaves; `queue.bytes` does not hold it any more."""
     if params.mark == DEPARTURE:
         _mark(state, params, queue, frame)

@@ -43,7 +43,7 @@ class CraftedMessages(Params):
 STATE = record("sent")
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives: its source is notified when a message is due."""
     if state.sent >= params.count or now < params.first + state.sent * params.interval:
         return FORWARD

@@ -28,7 +28,7 @@ class CraftedPause(Params):
 STATE = record("sent")
 
 
-def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_enqueue(state, params, queue, frame, now, message):
     """A frame was enqueued: pause the neighbours when a PAUSE is due."""
     if state.sent >= params.count or now < params.first + state.sent * params.interval:
         return NOTHING

@@ -37,7 +37,7 @@ STATE = record("stuck")
 
 
 @compiled
-def _send_pause(state, params, queue, now, message):  # type: ignore[no-untyped-def]
+def _send_pause(state, params, queue, now, message):
     """Send PAUSE and schedule its refresh, until the storm ends."""
     state.stuck = 0
     if now >= params.stop:
@@ -48,14 +48,14 @@ def _send_pause(state, params, queue, now, message):  # type: ignore[no-untyped-
     return refresh(params, queue, now, message)
 
 
-def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_enqueue(state, params, queue, frame, now, message):
     """A frame went in."""
     if state.stuck != 0 or now < params.start:
         return NOTHING
     return _send_pause(state, params, queue, now, message)
 
 
-def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_refresh(state, params, queue, frame, now, message):
     """Half of the quanta have run."""
     return _send_pause(state, params, queue, now, message)
 

@@ -110,13 +110,13 @@ STATE = record("cut_at", "owed")
 
 
 @compiled
-def _inverse_root(num, den):  # type: ignore[no-untyped-def]
+def _inverse_root(num, den):
     """1 / sqrt(num / den), with 20 bits behind the point."""
     return square_root((den << (2 * BITS)) // num)
 
 
 @compiled
-def _target(params, limiter, hops):  # type: ignore[no-untyped-def]
+def _target(params, limiter, hops):
     """The delay that a flow of this window is to have."""
     few = _inverse_root(params.fs_min_cwnd_num, params.fs_min_cwnd_den)
     many = _inverse_root(params.fs_max_cwnd_num, params.fs_max_cwnd_den)
@@ -126,7 +126,7 @@ def _target(params, limiter, hops):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _decrease(state, params, limiter, num, den, now):  # type: ignore[no-untyped-def]
+def _decrease(state, params, limiter, num, den, now):
     """Cut by `num / den`, at most by `max_mdf`, at most once per round trip."""
     if now - state.cut_at < limiter.rtt:
         return
@@ -138,7 +138,7 @@ def _decrease(state, params, limiter, num, den, now):  # type: ignore[no-untyped
     state.owed = 0
 
 
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_start(state, params, limiter, frame, now, message):
     """A flow begins."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -148,7 +148,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_acked(state, params, limiter, frame, now, message):
     """An acknowledgement is back."""
     target = _target(params, limiter, frame.hops)
     trip = min(limiter.rtt, LONGEST)
@@ -164,7 +164,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_lost(state, params, limiter, frame, now, message):
     """The transport found a loss."""
     _decrease(state, params, limiter, params.max_mdf_num, params.max_mdf_den, now)
     return NOTHING

@@ -103,7 +103,7 @@ class Timely(Params):
 STATE = record("before", "difference", "falls", "counted")
 
 
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_start(state, params, limiter, frame, now, message):
     """A flow begins."""
     limiter.active = 1
     limiter.rate = max(limiter.link_rate // params.initial_divisor, params.min_rate)
@@ -115,7 +115,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_acked(state, params, limiter, frame, now, message):
     """An acknowledgement is back."""
     state.counted = min(state.counted + limiter.acked, MOST_COUNTED)
     if state.counted < params.segment:

@@ -49,7 +49,7 @@ class AckCoalescing(Params):
 
 
 @compiled
-def acknowledge(state, params, flow):  # type: ignore[no-untyped-def]
+def acknowledge(state, params, flow):
     """Everything that came is acknowledged now."""
     if params.ack_every > 1:
         state.owed = 0
@@ -58,7 +58,7 @@ def acknowledge(state, params, flow):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_ack_due(state, params, flow, mark, at_once, now):  # type: ignore[no-untyped-def]
+def is_ack_due(state, params, flow, mark, at_once, now):
     """SEND if a segment in order with this TOS octet is answered now, else NOTHING.
 
     `at_once`: 1 where it fills a gap. Starts the time limit with the first segment that waits.

@@ -39,7 +39,7 @@ STATE = record("lfsr", "carry")
 """`carry`: what is left over of the slots so far, see `traffic.pareto_on_off.slot`."""
 
 
-def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def interval(state, params, flow, frame, now, message):
     """ps from this frame to the next: a slot, and one more for every draw that fails."""
     chance = scale_down(DRAWS, params.rate, params.peak)
     gap = max(slot(state, flow.length, params.peak), 1)

@@ -223,13 +223,13 @@ STATE = record("started", "row", "first", "begun", "made")
 
 
 @compiled
-def time_of(params, row):  # type: ignore[no-untyped-def]
+def time_of(params, row):
     """ps of a row since the capture's first frame."""
     return min(max(word_at(params.file_address, COLUMNS * max(row, 0) + TIME), 0), MOST_PS)
 
 
 @compiled
-def scaled_span(params, span):  # type: ignore[no-untyped-def]
+def scaled_span(params, span):
     """A span (ps) divided by the speed, rounded down; 2^61 at the most. In two parts, for the
     product of the span with a number of the ratio need not fit an int64."""
     whole = min(span // params.speed_num, NEVER // 2 // params.speed_den) * params.speed_den
@@ -237,7 +237,7 @@ def scaled_span(params, span):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_selected(params, row):  # type: ignore[no-untyped-def]
+def is_selected(params, row):
     """True if a row is of the flow and direction that is replayed."""
     at = COLUMNS * row
     if params.flow >= 0 and word_at(params.file_address, at + FLOW) != params.flow:
@@ -246,7 +246,7 @@ def is_selected(params, row):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_selected_row(params, row):  # type: ignore[no-untyped-def]
+def next_selected_row(params, row):
     """The next row from `row` on that is wanted; NONE behind the last one."""
     while row < params.file_rows:
         if is_selected(params, row):
@@ -255,7 +255,7 @@ def next_selected_row(params, row):  # type: ignore[no-untyped-def]
     return NONE
 
 
-def on_next(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def on_next(state, params, flow, frame, now, message):
     """ps to the next frame, whose length is set; never after the last one."""
     if state.started == 0:
         state.started = 1

@@ -22,7 +22,7 @@ STATE = record("length", "rate", "whole", "rest", "carry")
 is what is left over from all intervals so far."""
 
 
-def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def interval(state, params, flow, frame, now, message):
     """ps from this frame to the next; the remainder of the division is carried on."""
     if flow.length != state.length or params.rate != state.rate:
         state.length = flow.length

@@ -78,21 +78,21 @@ STATE = np.dtype(
 
 
 @compiled
-def arm(state, params, flow, now):  # type: ignore[no-untyped-def]
+def arm(state, params, flow, now):
     """Restart the timeout while data or credit is outstanding."""
     waits = state.una < state.nxt or state.nxt < flow.available
     state.deadline = now + params.timeout if waits else NEVER
 
 
 @compiled
-def is_requested(state):  # type: ignore[no-untyped-def]
+def is_requested(state):
     """True if the first missing segment is on the resend list and waits for credit."""
     known = state.lost_head < state.lost_tail
     return known and state.lost[state.lost_head % WINDOW] == state.una
 
 
 @compiled
-def time_out(state, flow):  # type: ignore[no-untyped-def]
+def time_out(state, flow):
     """Handle the timeout: data, a request or a credit was lost."""
     flow.timeouts += 1
     state.announced = -1
@@ -106,7 +106,7 @@ def time_out(state, flow):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_segment(state, flow):  # type: ignore[no-untyped-def]
+def next_segment(state, flow):
     """The segment to be sent next, -1: none. Requested segments go first."""
     while state.lost_head < state.lost_tail:
         sequence = state.lost[state.lost_head % WINDOW]
@@ -118,7 +118,7 @@ def next_segment(state, flow):  # type: ignore[no-untyped-def]
     return -1
 
 
-def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def send(state, params, flow, frame, now, message):
     """Kernel: a segment may be sent, or the timeout is due."""
     if state.deadline == 0:
         state.deadline = NEVER
@@ -150,7 +150,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
     return SEND
 
 
-def credited(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def credited(state, params, flow, frame, now, message):
     """Kernel: a credit is back."""
     if frame.sequence > state.granted:
         state.granted = frame.sequence
@@ -160,7 +160,7 @@ def credited(state, params, flow, frame, now, message):  # type: ignore[no-untyp
     return NOTHING
 
 
-def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def acknowledged(state, params, flow, frame, now, message):
     """Kernel: an acknowledgement is back; `frame.delta` is the segment that it answers."""
     full = headers_of(flow) + flow.segment
     flow.acked += newly_acknowledged(frame.offset, flow.acked)
@@ -183,7 +183,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
 
 
 @compiled
-def answer(state, frame, message):  # type: ignore[no-untyped-def]
+def answer(state, frame, message):
     """Acknowledge a segment, or the header of one."""
     message.sequence = state.expected
     message.created = frame.created
@@ -193,7 +193,7 @@ def answer(state, frame, message):  # type: ignore[no-untyped-def]
         message.feedback |= MARKED
 
 
-def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def arrived(state, params, flow, frame, now, message):
     """Kernel: a segment came."""
     state.octets = (state.octets + frame.length) & COUNT
     if state.expected <= frame.sequence < state.expected + WINDOW:
@@ -207,7 +207,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
     return SEND
 
 
-def trimmed(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def trimmed(state, params, flow, frame, now, message):
     """Kernel: the header of a segment came."""
     answer(state, frame, message)
     message.feedback |= NEGATIVE

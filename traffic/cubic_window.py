@@ -20,7 +20,7 @@ MOST_FRIENDLY = 1 << 40
 
 
 @compiled
-def cube_root(value):  # type: ignore[no-untyped-def]
+def cube_root(value):
     """The largest whole number whose cube is not above `value` (0 .. 2^62)."""
     root = 0
     for place in range(20, -1, -1):
@@ -31,7 +31,7 @@ def cube_root(value):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def cubic_begin(state):  # type: ignore[no-untyped-def]
+def cubic_begin(state):
     """A reduction: remember the window; or less, if it had not come back."""
     state.prior = state.window
     if state.window < state.most:
@@ -42,7 +42,7 @@ def cubic_begin(state):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def cubic_acked(state, acked, now):  # type: ignore[no-untyped-def]
+def cubic_acked(state, acked, now):
     """`acked` segments were acknowledged in congestion avoidance."""
     if state.epoch == 0:
         state.epoch = now

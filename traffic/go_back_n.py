@@ -82,7 +82,7 @@ EARLY = Observed(
 
 
 @compiled
-def go_back(state, flow):  # type: ignore[no-untyped-def]
+def go_back(state, flow):
     """Segments are lost: all of them from the first one that is missing are sent again."""
     state.nxt = state.una
     state.deadline = NEVER
@@ -90,7 +90,7 @@ def go_back(state, flow):  # type: ignore[no-untyped-def]
     flow.losses += 1
 
 
-def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def send(state, params, flow, frame, now, message):
     """Kernel: a segment may be sent, or the timeout is due."""
     if state.deadline == 0:
         state.deadline = NEVER
@@ -113,13 +113,13 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
 
 
 @compiled
-def newly_acknowledged(count, known):  # type: ignore[no-untyped-def]
+def newly_acknowledged(count, known):
     """Octets by which a modulo-2^32 count exceeds the `known` ones; 0 for an older count."""
     more = (count - known) & COUNT
     return 0 if more > COUNT >> 1 else more
 
 
-def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def acknowledged(state, params, flow, frame, now, message):
     """Kernel: an acknowledgement is back."""
     flow.acked += newly_acknowledged(frame.offset, flow.acked)
     flow.marked += newly_acknowledged(frame.delta, flow.marked)
@@ -138,7 +138,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     return NOTHING
 
 
-def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def arrived(state, params, flow, frame, now, message):
     """Kernel: a segment came, or the time limit of an acknowledgement is over."""
     if frame.kind == ACK:
         answers = acknowledge(state, params, flow)

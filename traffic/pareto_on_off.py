@@ -43,7 +43,7 @@ DIGIT = 20
 
 
 @compiled
-def scale_down(whole, share, of):  # type: ignore[no-untyped-def]
+def scale_down(whole, share, of):
     """whole * share / of, rounded down, for a whole of 0 .. 2^60 and 0 <= share <= of < 2^41.
 
     The product need not fit an int64: digits of 20 bits of the whole are multiplied one by one.
@@ -61,7 +61,7 @@ def scale_down(whole, share, of):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def slot(state, octets, rate):  # type: ignore[no-untyped-def]
+def slot(state, octets, rate):
     """ps that a frame takes at a rate (bit/s), on average exactly: what the division leaves over
     is in `state.carry`, in ps times bit/s."""
     state.carry = state.carry % rate + octets * BIT_PS % rate
@@ -73,7 +73,7 @@ def slot(state, octets, rate):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def negative_log2(random):  # type: ignore[no-untyped-def]
+def negative_log2(random):
     """-log2(random / 2^32) for 1 <= random < 2^32, 30 bits behind the point, rounded up."""
     whole = 0
     while random >> (whole + 1) != 0:
@@ -90,7 +90,7 @@ def negative_log2(random):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def times_power(base, exponent):  # type: ignore[no-untyped-def]
+def times_power(base, exponent):
     """base * 2^exponent for base (ps) of 0 .. 2^50, to 1 in 10^6 and 2 ps, at most 2^61."""
     factor = UNIT
     for place in range(BITS):
@@ -139,7 +139,7 @@ first burst is drawn. `carry`: of the slots, see `traffic.pareto_on_off.slot`.""
 
 
 @compiled
-def draw_length(state, params, mean):  # type: ignore[no-untyped-def]
+def draw_length(state, params, mean):
     """A length (ps) of the Pareto distribution with this mean."""
     state.lfsr = lfsr_next(state.lfsr)
     least = scale_down(mean, max(params.shape_num - params.shape_den, 0), params.shape_num)
@@ -147,7 +147,7 @@ def draw_length(state, params, mean):  # type: ignore[no-untyped-def]
     return times_power(least, exponent)
 
 
-def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def interval(state, params, flow, frame, now, message):
     """ps from this frame to the next: of the burst under way, or of the next one."""
     gap = slot(state, flow.length, params.peak)
     beyond = max(params.peak - params.rate, 0)

@@ -61,7 +61,7 @@ STATE = record("left", "lfsr", "carry")
 
 
 @compiled
-def _uniform(state, span):  # type: ignore[no-untyped-def]
+def _uniform(state, span):
     """From 0 to `span` (at most 2^62), which is left out."""
     state.lfsr = lfsr_next(state.lfsr)
     draw = state.lfsr >> (32 - DRAW_BITS)
@@ -70,13 +70,13 @@ def _uniform(state, span):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _frames_to(size, length):  # type: ignore[no-untyped-def]
+def _frames_to(size, length):
     """Frames of `length` octets in flows of 1, 2, ... `size` octets, one of each."""
     full = size // length
     return length * full * (full + 1) // 2 + (size - full * length) * (full + 1)
 
 
-def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def interval(state, params, flow, frame, now, message):
     """ps from this frame to the next: of the same flow, or of the next one after a pause."""
     state.left -= flow.length
     gap = slot(state, flow.length, params.peak)

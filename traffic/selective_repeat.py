@@ -89,7 +89,7 @@ STATE = np.dtype(
 
 
 @compiled
-def begin(state, flow):  # type: ignore[no-untyped-def]
+def begin(state, flow):
     """Set up a new connection; note how long the segment was that was made last."""
     if state.begun == 0:
         state.begun = 1
@@ -103,7 +103,7 @@ def begin(state, flow):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def mark_lost(state, flow, segment):  # type: ignore[no-untyped-def]
+def mark_lost(state, flow, segment):
     """A segment is under way no more, and to be sent again."""
     place = segment % WINDOW
     state.status[place] = LOST
@@ -116,7 +116,7 @@ def mark_lost(state, flow, segment):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def time_out(state, params, flow, now):  # type: ignore[no-untyped-def]
+def time_out(state, params, flow, now):
     """Nothing came back: all that is under way is lost."""
     flow.timeouts += 1
     state.backoff += 1
@@ -128,7 +128,7 @@ def time_out(state, params, flow, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_segment(state, params, flow):  # type: ignore[no-untyped-def]
+def next_segment(state, params, flow):
     """The segment to be sent next; -1: none may be."""
     if state.turns - state.look >= WINDOW or (flow.held != 0 and state.urgent == 0):
         return -1
@@ -143,7 +143,7 @@ def next_segment(state, params, flow):  # type: ignore[no-untyped-def]
     return state.nxt
 
 
-def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def send(state, params, flow, frame, now, message):
     """Kernel: a segment may be sent, or the timeout is due."""
     begin(state, flow)
     if state.deadline <= now:
@@ -176,7 +176,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
 
 
 @compiled
-def note_arrival(state, flow, segment):  # type: ignore[no-untyped-def]
+def note_arrival(state, flow, segment):
     """A segment is known to have arrived; one that was taken for lost was under way after all."""
     place = segment % WINDOW
     if state.status[place] == ARRIVED:
@@ -189,7 +189,7 @@ def note_arrival(state, flow, segment):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def note_arrivals(state, flow, frame):  # type: ignore[no-untyped-def]
+def note_arrivals(state, flow, frame):
     """Mark the segments that an acknowledgement reports as arrived."""
     until = min(max(min(frame.sequence, state.nxt), state.una), state.una + WINDOW)
     for segment in range(state.una, until):
@@ -204,7 +204,7 @@ def note_arrivals(state, flow, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
+def note_losses(state, params, flow, frame):
     """Mark as lost what was sent long enough before the answered segment, or is reported lost."""
     answered = frame.offset
     place = answered % WINDOW
@@ -227,7 +227,7 @@ def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
         flow.lost_made = latest
 
 
-def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def acknowledged(state, params, flow, frame, now, message):
     """Kernel: an acknowledgement is back."""
     begin(state, flow)
     if frame.feedback == NEGATIVE:

@@ -16,13 +16,13 @@ MAP = 32
 
 
 @compiled
-def has_arrived(state, segment):  # type: ignore[no-untyped-def]
+def has_arrived(state, segment):
     """True if a segment has arrived."""
     return segment < state.expected or state.there[segment % WINDOW] == 1
 
 
 @compiled
-def answer(state, message):  # type: ignore[no-untyped-def]
+def answer(state, message):
     """Write an acknowledgement that answers the segment, or header, that came last."""
     message.kind = SACK
     message.sequence = state.expected
@@ -35,7 +35,7 @@ def answer(state, message):  # type: ignore[no-untyped-def]
             message.inner |= 1 << back
 
 
-def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def arrived(state, params, flow, frame, now, message):
     """Kernel: a segment came, or the time limit of an acknowledgement is over."""
     if frame.kind == ACK:
         answer(state, message)
@@ -64,7 +64,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
     return is_ack_due(state, params, flow, frame.mark, has_gap, now)
 
 
-def trimmed(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def trimmed(state, params, flow, frame, now, message):
     """Kernel: the header of a segment came: what it began is to be sent again."""
     state.echo = frame.created
     state.newest_came = frame.sequence

@@ -11,7 +11,7 @@ from tailback.plugin import ACK, NEVER, NOTHING, SEND
 from traffic.tcp_sender import WINDOW
 
 
-def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def arrived(state, params, flow, frame, now, message):
     """Kernel: a segment came, or a delayed acknowledgement is due."""
     block_start = 0
     block_end = 0

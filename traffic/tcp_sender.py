@@ -21,7 +21,7 @@ MOST_PIPE = 1 << 44
 
 
 @compiled
-def begin(state, params):  # type: ignore[no-untyped-def]
+def begin(state, params):
     """Set up a new connection."""
     state.begun = 1
     state.window = params.initial_window * SEGMENT
@@ -31,7 +31,7 @@ def begin(state, params):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def arm(state, params, now):  # type: ignore[no-untyped-def]
+def arm(state, params, now):
     """Start the retransmission timer anew, or stop it where nothing is under way."""
     if state.una == state.nxt:
         state.deadline = NEVER
@@ -43,7 +43,7 @@ def arm(state, params, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def reduce(state, params, now):  # type: ignore[no-untyped-def]
+def reduce(state, params, now):
     """A loss or a mark: the threshold for what follows, by the congestion control."""
     flight = max(state.nxt - state.una, 1) * SEGMENT
     state.grown = 0
@@ -55,7 +55,7 @@ def reduce(state, params, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def note_lost(state, segment):  # type: ignore[no-untyped-def]
+def note_lost(state, segment):
     """A segment is lost: it is under way no more, and to be sent again."""
     if state.sacked[segment % WINDOW] == 0 and state.again[segment % WINDOW] == 0:
         state.again[segment % WINDOW] = 1
@@ -65,7 +65,7 @@ def note_lost(state, segment):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def note_losses(state, before):  # type: ignore[no-untyped-def]
+def note_losses(state, before):
     """Mark as lost all segments `REORDERED` or more below the highest that arrived.
 
     `before` is the first segment that was not looked at yet.
@@ -76,7 +76,7 @@ def note_losses(state, before):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def time_out(state, params, now):  # type: ignore[no-untyped-def]
+def time_out(state, params, now):
     """Nothing came back: one segment, and all that was not acknowledged counts as lost."""
     state.timeouts += 1
     if state.recovering != 2:
@@ -96,7 +96,7 @@ def time_out(state, params, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_segment(state, params, available):  # type: ignore[no-untyped-def]
+def next_segment(state, params, available):
     """The segment to be sent next; -1: none may be."""
     if state.urgent == 1:  # the first loss is repaired whatever is under way
         state.urgent = 0
@@ -115,7 +115,7 @@ def next_segment(state, params, available):  # type: ignore[no-untyped-def]
     return -1
 
 
-def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def send(state, params, flow, frame, now, message):
     """Kernel: a segment may be sent, the timer may be due."""
     if state.begun == 0:
         begin(state, params)
@@ -141,7 +141,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
 
 
 @compiled
-def update_round_trip(state, round_trip):  # type: ignore[no-untyped-def]
+def update_round_trip(state, round_trip):
     """RFC 6298: a round trip was measured (ps)."""
     if state.srtt == 0:
         state.srtt = round_trip
@@ -153,7 +153,7 @@ def update_round_trip(state, round_trip):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def clear_scoreboards(state, until):  # type: ignore[no-untyped-def]
+def clear_scoreboards(state, until):
     """Segments before `until` are acknowledged: clear what the scoreboards hold of them."""
     for segment in range(state.una, until):
         place = segment % WINDOW
@@ -165,7 +165,7 @@ def clear_scoreboards(state, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def mark_block(state, start, end):  # type: ignore[no-untyped-def]
+def mark_block(state, start, end):
     """Segments from `start` to before `end` arrived beyond a gap; whether one of them is news."""
     news = 0
     for segment in range(max(start, state.una), min(end, state.nxt)):
@@ -181,7 +181,7 @@ def mark_block(state, start, end):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_used(state):  # type: ignore[no-untyped-def]
+def is_used(state):
     """True if the window limits the sender: a window that is not used does not grow.
 
     In slow start half of it suffices, for the host's own link may hold the rest back (RFC 7661
@@ -193,7 +193,7 @@ def is_used(state):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
+def grow(state, params, acked, now):
     """The window after `acked` segments were acknowledged without loss.
 
     In slow start by two at the most, after a timeout by one (RFC 3465): an acknowledgement that
@@ -212,7 +212,7 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
     state.window = min(state.window, WINDOW * SEGMENT)
 
 
-def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def acknowledged(state, params, flow, frame, now, message):
     """Kernel: an acknowledgement is back."""
     # never true: unsent segments are never acknowledged
     if state.begun == 0:

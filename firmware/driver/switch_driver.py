@@ -65,7 +65,7 @@ class Switch:
             cp.window.control(records.has(queue.congestion_point))
         window.control(True, clear=True)
 
-    def _queue(self, port: str):  # type: ignore[no-untyped-def]
+    def _queue(self, port: str):
         return self.records.world.queues[self.records.indices.queues[port]]
 
     def apply(self) -> None:
@@ -95,7 +95,7 @@ class Switch:
             if records.has(queue.congestion_point):
                 self._congestion_point(port, cp, queue)
 
-    def _congestion_point(self, port: str, cp: RegisterMirror, queue) -> None:  # type: ignore[no-untyped-def]
+    def _congestion_point(self, port: str, cp: RegisterMirror, queue) -> None:
         records, instance = self.records, queue.congestion_point
         base = records.param(instance, "sample_base")
         sampling = records.param(instance, "sampling")

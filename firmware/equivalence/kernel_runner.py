@@ -25,7 +25,7 @@ TIMERS = {
 
 
 @compiled
-def _call(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
+def _call(kernel, state, params, entity, frame, now, message):
     return call_kernel(kernel, state, params, entity[0], frame[0], now, message[0])
 
 

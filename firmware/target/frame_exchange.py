@@ -46,7 +46,7 @@ def new_exchange(peers: list[int], senders: list[int]) -> Exchange:
 
 
 @compiled
-def capture_frame(w, port, frame, due, outgoing, octets):  # type: ignore[no-untyped-def]
+def capture_frame(w, port, frame, due, outgoing, octets):
     """Capture a frame at a port, if the port is captured."""
     slot = w.captured[port]
     if slot != NONE:
@@ -54,7 +54,7 @@ def capture_frame(w, port, frame, due, outgoing, octets):  # type: ignore[no-unt
 
 
 @compiled
-def inject_frame(w, exchange, port, octets, length, due):  # type: ignore[no-untyped-def]
+def inject_frame(w, exchange, port, octets, length, due):
     """Deliver a frame from the gateware to a port of this world."""
     index = take(w)
     if index == NONE:
@@ -69,7 +69,7 @@ def inject_frame(w, exchange, port, octets, length, due):  # type: ignore[no-unt
 
 
 @compiled
-def drain_outbox(w, exchange, count, due):  # type: ignore[no-untyped-def]
+def drain_outbox(w, exchange, count, due):
     """Empty the outbox: deliver within this world, else export; returns the number exported."""
     for wire in range(exchange.peers.size):
         for position in range(w.outbox_count[wire]):
@@ -97,7 +97,7 @@ def drain_outbox(w, exchange, count, due):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def advance(w, exchange, ports, due, lengths, octets, until):  # type: ignore[no-untyped-def]
+def advance(w, exchange, ports, due, lengths, octets, until):
     """Execute events before `until`, with frames from the gateware (in time order).
 
     Returns how many frames go to the gateware.
@@ -121,7 +121,7 @@ def advance(w, exchange, ports, due, lengths, octets, until):  # type: ignore[no
 
 
 @compiled
-def capture_foreign_frame(w, sender, receiver, octets, length, due):  # type: ignore[no-untyped-def]
+def capture_foreign_frame(w, sender, receiver, octets, length, due):
     """Capture a frame between two gateware nodes, and count it at its receiver."""
     frame = w.frames[w.frames.size - 1]
     if sender != NONE:

@@ -187,7 +187,7 @@ class Rig:
             found.append(Link(number, row, receiver, here, there, ahead))
         return found
 
-    def attach(self, advance) -> None:  # type: ignore[no-untyped-def]
+    def attach(self, advance) -> None:
         """Find the windows of all models; `advance` clocks them until register accesses end."""
         plan = self.records.plan
         for name, number in self.numbers.items():

@@ -6,7 +6,7 @@ from orchestrator.engine.jit import compiled
 
 
 @compiled
-def square_root(value):  # type: ignore[no-untyped-def]
+def square_root(value):
     """The whole part of the square root of a number below 2^62, by Newton's method from above."""
     if value < 2:
         return value
@@ -31,7 +31,7 @@ KBIT_NS = 8 * 10**6
 
 
 @compiled
-def mul_div(whole, num, den):  # type: ignore[no-untyped-def]
+def mul_div(whole, num, den):
     """whole * num // den, rounded down: `whole` from 0 to 2^41, num and den to 3.6 * 10^12.
 
     A share is no more than the whole: num above den counts as den. `den` is above 0. The product is
@@ -44,7 +44,7 @@ def mul_div(whole, num, den):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def rest_of(whole, num, den):  # type: ignore[no-untyped-def]
+def rest_of(whole, num, den):
     """Remainder of the division of `mul_div`: whole * num modulo den, of the same ranges.
 
     Whoever adds shares one after the other carries it, so that the sum is not rounded with each.
@@ -55,13 +55,13 @@ def rest_of(whole, num, den):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def mul_div_capped(whole, num, den):  # type: ignore[no-untyped-def]
+def mul_div_capped(whole, num, den):
     """whole * num // den, exact up to MOST_PRODUCT and `num` times den."""
     part = min(whole // den, MOST_PRODUCT // max(num, 1)) * num
     return part + whole % den * num // den
 
 
 @compiled
-def octets_in(rate, time):  # type: ignore[no-untyped-def]
+def octets_in(rate, time):
     """Octets that a rate (bit/s) carries in a time (ps), of whole kbit/s and ns."""
     return rate // 1000 * (time // 1000) // KBIT_NS

@@ -229,29 +229,29 @@ _prevent_inlining = LazyIntrinsic(
 
 if DISABLED:
 
-    def binary_digits(value):  # type: ignore[no-untyped-def]
+    def binary_digits(value):
         """Number of binary digits of a number that is not negative; 0 has none."""
         return int(value).bit_length()
 
-    def prefetch(record):  # type: ignore[no-untyped-def]
+    def prefetch(record):
         """Have a record brought near that is read soon: its values are what they were."""
 
-    def prevent_inlining():  # type: ignore[no-untyped-def]
+    def prevent_inlining():
         """Have the function that calls this not put into its callers: of compiled ones alone."""
 
-    def flow_state(state, flow):  # type: ignore[no-untyped-def]
+    def flow_state(state, flow):
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
         return _records[_addresses_by_id[id(state)] + state.dtype.itemsize * (flow + 1)]
 
-    def word_at(address, index):  # type: ignore[no-untyped-def]
+    def word_at(address, index):
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
         return ctypes.c_int64.from_address(int(address + 8 * index)).value
 
-    def zero_words(address, first, count):  # type: ignore[no-untyped-def]
+    def zero_words(address, first, count):
         """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
         ctypes.memset(int(address + 8 * first), 0, int(8 * max(count, 0)))
 
-    def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
+    def call_kernel(kernel, state, params, entity, frame, now, message):
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
         function, answers = _callables[kernel]
         own = _records[state], _records[params]
@@ -268,33 +268,33 @@ else:
     prevent_inlining = _prevent_inlining
 
     @inlined
-    def binary_digits(value):  # type: ignore[no-untyped-def]
+    def binary_digits(value):
         """Number of binary digits of a number that is not negative; 0 has none."""
         return _binary_digits(value)
 
     @inlined
-    def prefetch(record):  # type: ignore[no-untyped-def]
+    def prefetch(record):
         """Have a record brought near that is read soon: its values are what they were."""
         _prefetch(record)
 
     @inlined
-    def flow_state(state, flow):  # type: ignore[no-untyped-def]
+    def flow_state(state, flow):
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
         return _record_at_offset(state, flow + 1)
 
     @inlined
-    def word_at(address, index):  # type: ignore[no-untyped-def]
+    def word_at(address, index):
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
         return _word_at(address + 8 * index)
 
     @compiled
-    def zero_words(address, first, count):  # type: ignore[no-untyped-def]
+    def zero_words(address, first, count):
         """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
         for word in range(first, first + count):
             _put_word(address + 8 * word, 0)
 
     @inlined
-    def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
+    def call_kernel(kernel, state, params, entity, frame, now, message):
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
         arguments = (kernel, state, params, entity, frame, now, message)
         return _call_by_address(*arguments)

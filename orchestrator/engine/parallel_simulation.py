@@ -77,7 +77,7 @@ def new_boxes(threads: int, cuts: np.ndarray, room: int, stamps: int) -> Boxes:
 
 
 @compiled
-def send_to_boxes(w, me, boxes, parity, reached):  # type: ignore[no-untyped-def]
+def send_to_boxes(w, me, boxes, parity, reached):
     """Copy what was sent through cut ports since the last time; False when a box is full.
 
     What was due before `reached` has left the lines.
@@ -109,7 +109,7 @@ def send_to_boxes(w, me, boxes, parity, reached):  # type: ignore[no-untyped-def
 
 
 @compiled
-def receive_from_boxes(w, me, boxes, parity):  # type: ignore[no-untyped-def]
+def receive_from_boxes(w, me, boxes, parity):
     """Put what others have sent to nodes of this world into the lines that lead to them."""
     for other in range(boxes.counts.shape[1]):
         for k in range(boxes.counts[parity, other, me]):
@@ -134,7 +134,7 @@ def receive_from_boxes(w, me, boxes, parity):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wait_for_all(boxes, turns):  # type: ignore[no-untyped-def]
+def wait_for_all(boxes, turns):
     """Until every thread has done so many windows; False when the run is stopped meanwhile."""
     spins = 0
     while True:
@@ -153,7 +153,7 @@ def wait_for_all(boxes, turns):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def simulate_windows(w, me, boxes, state, window, until, windows):  # type: ignore[no-untyped-def]
+def simulate_windows(w, me, boxes, state, window, until, windows):
     """Carry out so many windows of `window` ps, or all up to `until` (ps, exclusive).
 
     `state` int64[2] is this thread's own, zeros at first. Every thread of the run is to be asked

@@ -43,7 +43,7 @@ def begin(holds: np.ndarray, start_ns: int) -> None:
 
 
 @compiled
-def most_urgent(holds, now):  # type: ignore[no-untyped-def]
+def most_urgent(holds, now):
     """The row that is due and has the earliest deadline; -1 when none is due."""
     best = -1
     for row in range(holds.size):
@@ -55,7 +55,7 @@ def most_urgent(holds, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_due(holds):  # type: ignore[no-untyped-def]
+def next_due(holds):
     """Due time of the earliest hold (ns)."""
     soonest = NEVER
     for row in range(holds.size):
@@ -64,13 +64,13 @@ def next_due(holds):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_release(holds, row, now):  # type: ignore[no-untyped-def]
+def is_release(holds, row, now):
     """Return whether the next frame of a hold releases the port."""
     return holds[row]["holding"] != 0 and now >= holds[row]["until_ns"]
 
 
 @compiled
-def skip_past(holds, row, now):  # type: ignore[no-untyped-def]
+def skip_past(holds, row, now):
     """Leave out holds of a pattern that are wholly over; their number is counted."""
     hold = holds[row]
     while hold["holding"] == 0 and hold["until_ns"] <= now:
@@ -81,7 +81,7 @@ def skip_past(holds, row, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def reschedule_hold(holds, row, lets, at):  # type: ignore[no-untyped-def]
+def reschedule_hold(holds, row, lets, at):
     """A frame of a hold has left at an instant, or not before: when the next one is due."""
     hold = holds[row]
     if lets:

@@ -53,7 +53,7 @@ def new_notes() -> np.ndarray:
 
 
 @compiled
-def note(notes, row, observer, at, length):  # type: ignore[no-untyped-def]
+def note(notes, row, observer, at, length):
     """Write a lapse down while there is room."""
     place = notes[NOTED, 0]
     if place < NOTED:
@@ -65,7 +65,7 @@ def note(notes, row, observer, at, length):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def account(ledger, row, holds, earliest, latest, hold_ns, observer, notes):  # type: ignore[no-untyped-def]
+def account(ledger, row, holds, earliest, latest, hold_ns, observer, notes):
     """A frame that holds a port for `hold_ns`, or (`holds` 0) lets it go, left within an interval.
 
     A frame that lets go after the quanta had run counts as a lapse as well: until it came the port
@@ -93,14 +93,14 @@ def account(ledger, row, holds, earliest, latest, hold_ns, observer, notes):  # 
 
 
 @compiled
-def account_all(ledger, row, holds, times, hold_ns, observer, notes):  # type: ignore[no-untyped-def]
+def account_all(ledger, row, holds, times, hold_ns, observer, notes):
     """Take frames whose instants are known: `holds` int64[n], `times` int64[n] in ns, in order."""
     for k in range(times.size):
         account(ledger, row, holds[k], times[k], times[k], hold_ns, observer, notes)
 
 
 @compiled
-def close(ledger, row):  # type: ignore[no-untyped-def]
+def close(ledger, row):
     """Nothing comes any more: what is still held is held until its quanta have run."""
     mine = ledger[row]
     if mine["expires_ns"] != 0:

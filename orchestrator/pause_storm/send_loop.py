@@ -35,7 +35,7 @@ CONTROL_OCTETS = 128
 
 
 @compiled
-def send_due(desk, row, now):  # type: ignore[no-untyped-def]
+def send_due(desk, row, now):
     """Send the frame that is due of a hold, and account for it by the sender's own clock."""
     hold = desk.holds[row]
     lets = deadline_schedule.is_release(desk.holds, row, now)
@@ -56,7 +56,7 @@ def send_due(desk, row, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def read_stamp(desk, row):  # type: ignore[no-untyped-def]
+def read_stamp(desk, row):
     """Take one stamp of a hold's socket, if there is one; the frame itself comes with it."""
     desk.header[1] = 0
     desk.header[5] = CONTROL_OCTETS
@@ -79,7 +79,7 @@ def read_stamp(desk, row):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def read_stamps(desk):  # type: ignore[no-untyped-def]
+def read_stamps(desk):
     """Take one stamp of each socket that has frames without one, or all that there are."""
     for row in range(desk.holds.size):
         if desk.own[row]["frames"] > desk.kernel[row]["frames"]:
@@ -87,7 +87,7 @@ def read_stamps(desk):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sleep_until(desk, until):  # type: ignore[no-untyped-def]
+def sleep_until(desk, until):
     """Sleep until an instant of CLOCK_MONOTONIC."""
     desk.timespec[0] = until // 1_000_000_000
     desk.timespec[1] = until % 1_000_000_000
@@ -95,7 +95,7 @@ def sleep_until(desk, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def run_holds(desk):  # type: ignore[no-untyped-def]
+def run_holds(desk):
     """Keep every hold until the storm ends, then let all ports go."""
     now = monotonic_ns(desk.timespec)
     while desk.control[STOP] == 0 and now < desk.control[END_NS]:
@@ -118,7 +118,7 @@ def run_holds(desk):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def drain_stamps(desk):  # type: ignore[no-untyped-def]
+def drain_stamps(desk):
     """Take all stamps that are still to be had, and close the books."""
     for row in range(desk.holds.size):
         while desk.control[STAMPS] != 0 and read_stamp(desk, row):

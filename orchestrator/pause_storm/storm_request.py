@@ -59,7 +59,7 @@ def read(
     """A storm from the words of a command line. Raises BadInput with every mistake at once."""
     problems: list[Problem] = []
 
-    def taken(  # type: ignore[no-untyped-def]
+    def taken(
         name: str, text: str | None, parse, least: int, most: int, accepted: str
     ) -> int | None:
         if text is None:

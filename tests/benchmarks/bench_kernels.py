@@ -26,7 +26,7 @@ FRAME_PS = 12_000_000
 
 
 @compiled
-def repeat(kernel, state, params, entity, frame, message, calls):  # type: ignore[no-untyped-def]
+def repeat(kernel, state, params, entity, frame, message, calls):
     """Call a kernel again and again."""
     for index in range(calls):
         call_kernel(kernel, state, params, entity[0], frame[0], index * FRAME_PS, message[0])

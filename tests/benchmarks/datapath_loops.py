@@ -17,7 +17,7 @@ ON = 1
 
 
 @compiled
-def send_burst(out, socket, length, burst):  # type: ignore[no-untyped-def]
+def send_burst(out, socket, length, burst):
     """A burst of frames from a raw socket, their octets all known."""
     for _ in range(burst):
         post(out, 0, 0, length, length)
@@ -25,7 +25,7 @@ def send_burst(out, socket, length, burst):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def turn(w, rig):  # type: ignore[no-untyped-def]
+def turn(w, rig):
     """Forward what has arrived at port 0 through port 1, as a loop of the data path does; how many
     frames there were."""
     if port_backend.poll_ports(w, rig) == 0 or not port_backend.is_readable(rig, 0):
@@ -43,7 +43,7 @@ def turn(w, rig):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def through(w, rig, out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
+def through(w, rig, out, socket, frames, length, burst):
     """Send bursts and forward each whole, on one core; how many frames were forwarded."""
     forwarded = 0
     for _ in range(frames // burst):
@@ -56,7 +56,7 @@ def through(w, rig, out, socket, frames, length, burst):  # type: ignore[no-unty
 
 
 @compiled
-def through_node(w, rig, out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
+def through_node(w, rig, out, socket, frames, length, burst):
     """`through` a node of a plan."""
     held = by_reference(rig)
     target = rig.tally[ON, SENT]
@@ -70,7 +70,7 @@ def through_node(w, rig, out, socket, frames, length, burst):  # type: ignore[no
 
 
 @compiled
-def alone(out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
+def alone(out, socket, frames, length, burst):
     """Send bursts; whoever forwards them does so within the call, or nobody does."""
     for _ in range(frames // burst):
         send_burst(out, socket, length, burst)
@@ -78,7 +78,7 @@ def alone(out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def flood(out, socket, length, burst, until_ns, stamp):  # type: ignore[no-untyped-def]
+def flood(out, socket, length, burst, until_ns, stamp):
     """Send bursts until a time; how many frames."""
     sent = 0
     while monotonic_ns(stamp) < until_ns:
@@ -88,7 +88,7 @@ def flood(out, socket, length, burst, until_ns, stamp):  # type: ignore[no-untyp
 
 
 @compiled
-def forward(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
+def forward(w, rig, until_ns, stamp):
     """Forward until a time."""
     forwarded = 0
     while monotonic_ns(stamp) < until_ns:
@@ -97,7 +97,7 @@ def forward(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def forward_node(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
+def forward_node(w, rig, until_ns, stamp):
     """`forward` by a node of a plan; less than 0 where a socket failed."""
     held = by_reference(rig)
     before = rig.tally[ON, SENT]
@@ -108,7 +108,7 @@ def forward_node(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def pace(out, socket, length, interval_ns, until_ns, stamp):  # type: ignore[no-untyped-def]
+def pace(out, socket, length, interval_ns, until_ns, stamp):
     """Send a frame every so often until a time, each with the time (ps) of its sending in it.
 
     A frame that is late leaves at once, the next ones when they are due: a stall of the sender is

@@ -9,14 +9,14 @@ from orchestrator.engine.jit import compiled
 
 
 @compiled
-def arm_all(batch, first):  # type: ignore[no-untyped-def]
+def arm_all(batch, first):
     """Give a receiver the rows from `first` on."""
     for k in range(batch.headers.shape[0]):
         arm(batch, k, first + k)
 
 
 @compiled
-def hop(near, far, out, into, frames, length, known, burst):  # type: ignore[no-untyped-def]
+def hop(near, far, out, into, frames, length, known, burst):
     """Send bursts and take them in at the other end; the number that arrived."""
     arrived = 0
     for _ in range(frames // burst):
@@ -35,7 +35,7 @@ def hop(near, far, out, into, frames, length, known, burst):  # type: ignore[no-
 
 
 @compiled
-def empty(far, into, times):  # type: ignore[no-untyped-def]
+def empty(far, into, times):
     """Look into an empty socket again and again."""
     found = 0
     for _ in range(times):
@@ -44,7 +44,7 @@ def empty(far, into, times):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def clocks(stamp, times):  # type: ignore[no-untyped-def]
+def clocks(stamp, times):
     """Read the clock again and again."""
     total = 0
     for _ in range(times):
@@ -53,7 +53,7 @@ def clocks(stamp, times):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def echo(socket, into, back, stop, run):  # type: ignore[no-untyped-def]
+def echo(socket, into, back, stop, run):
     """Send every frame back until told to stop."""
     while run and stop[0] == 0:
         count = receive(into, socket, 2)
@@ -66,7 +66,7 @@ def echo(socket, into, back, stop, run):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ping(socket, out, home, times, stamp):  # type: ignore[no-untyped-def]
+def ping(socket, out, home, times, stamp):
     """One frame there and back at a time; ns each."""
     for trial in range(times.size):
         begun = monotonic_ns(stamp)
@@ -81,7 +81,7 @@ def ping(socket, out, home, times, stamp):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def pace(socket, out, incoming, state, interval_ns, frames, late, stamp):  # type: ignore[no-untyped-def]
+def pace(socket, out, incoming, state, interval_ns, frames, late, stamp):
     """Send a 1500-octet frame every `interval_ns`, looking for feedback between them."""
     due = monotonic_ns(stamp) + 1_000_000
     for _ in range(frames):
@@ -101,7 +101,7 @@ def pace(socket, out, incoming, state, interval_ns, frames, late, stamp):  # typ
 
 
 @compiled
-def forward(near, into, out, far, sink, state, gaps, stamp):  # type: ignore[no-untyped-def]
+def forward(near, into, out, far, sink, state, gaps, stamp):
     """Forward every frame to the next machine and take it in there; gaps of the loop's rounds."""
     arrived = 0
     last = monotonic_ns(stamp)

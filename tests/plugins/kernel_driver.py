@@ -18,7 +18,7 @@ Record = np.ndarray[Any, Any]
 
 
 @compiled
-def call_on_arrays(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
+def call_on_arrays(kernel, state, params, entity, frame, now, message):
     """`call_kernel` for records that are arrays of one."""
     return call_kernel(kernel, state, params, entity[0], frame[0], now, message[0])
 

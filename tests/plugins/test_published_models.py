@@ -51,12 +51,12 @@ class Kernels:
 
 
 @compiled
-def _grow(states, params, now):  # type: ignore[no-untyped-def]
+def _grow(states, params, now):
     grow(states[0], params[0], 1, now)
 
 
 @compiled
-def _reduce(states, params, now):  # type: ignore[no-untyped-def]
+def _reduce(states, params, now):
     reduce(states[0], params[0], now)
     states[0].window = states[0].threshold
 

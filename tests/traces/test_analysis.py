@@ -43,7 +43,7 @@ def port(frames: list[tuple[np.ndarray, int]], gap_ps: int = 12 * US) -> PortCap
     )
 
 
-def test_counts_rates_and_losses(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_counts_rates_and_losses(tmp_path) -> None:
     frames = []
     for sequence in range(100):
         if sequence not in (10, 11, 50):
@@ -73,7 +73,7 @@ def test_counts_rates_and_losses(tmp_path) -> None:  # type: ignore[no-untyped-d
     json.dumps(found.as_json(), allow_nan=False)
 
 
-def test_rate_and_reordering(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_rate_and_reordering(tmp_path) -> None:
     order = [0, 1, 3, 2, 4, 5, 6, 7, 8, 9]
     frames = [frame(DATA, 1500, source=7, destination=9, sequence=s) for s in order]
     path = tmp_path / "a.pcapng"
@@ -84,7 +84,7 @@ def test_rate_and_reordering(tmp_path) -> None:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(("kind", "length"), [(ACK, ACK_HEADER), (SACK, SACK_HEADER)])
-def test_acknowledgements_are_told_from_other_udp(tmp_path, kind, length) -> None:  # type: ignore[no-untyped-def]
+def test_acknowledgements_are_told_from_other_udp(tmp_path, kind, length) -> None:
     """The first of a flow and those that are familiar, of both layouts; one cut short is none."""
     said = {"source": 9, "destination": 0, "flow": 0, "inner": 5, "offset": 3}
     frames = [frame(kind, length, sequence=s, **said) for s in range(5)]
@@ -102,7 +102,7 @@ def test_acknowledgements_are_told_from_other_udp(tmp_path, kind, length) -> Non
     assert analyze(path).interfaces[0].frames[name] == 3, "a cut one is none among familiar ones"
 
 
-def test_untagged_udp_with_ip_options_is_found(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_untagged_udp_with_ip_options_is_found(tmp_path) -> None:
     octets, _ = frame(DATA, 100, source=1, destination=2, flow=5, sequence=6)
     tagged = octets.tobytes()
     untagged = tagged[:12] + tagged[16:]
@@ -116,7 +116,7 @@ def test_untagged_udp_with_ip_options_is_found(tmp_path) -> None:  # type: ignor
     assert (flow.flow, flow.frames, flow.duplicates, flow.vlan) == (5, 2, 1, None)
 
 
-def test_short_and_empty_captures(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_short_and_empty_captures(tmp_path) -> None:
     path = tmp_path / "a.pcapng"
     octets, _ = frame(DATA, 1500, source=1, destination=2)
     for snap in (1, 14, 20, 40, 60):

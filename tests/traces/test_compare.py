@@ -14,7 +14,7 @@ from traces.compare import agreement_criterion, compare, show
 from traces.compare.comparison_text import letter, outcome
 
 
-def test_a_run_agrees_with_itself(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_agrees_with_itself(make_run) -> None:
     found = compare([make_run(label="a"), make_run(label="b")])
     assert found.agree
     assert found.parting is None
@@ -23,12 +23,12 @@ def test_a_run_agrees_with_itself(make_run) -> None:  # type: ignore[no-untyped-
     assert all(one.wasserstein_bytes == 0 for one in found.queues)
 
 
-def test_seeds_agree(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_seeds_agree(make_run) -> None:
     assert compare([make_run(1), make_run(2), make_run(3)]).agree
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
-def test_parting_is_named_with_phase_and_time(make_run, order) -> None:  # type: ignore[no-untyped-def]
+def test_parting_is_named_with_phase_and_time(make_run, order) -> None:
     runs = [make_run(1), make_run(2), make_run(3, bias=0.3)]
     found = compare([runs[i] for i in order])
     assert not found.agree
@@ -39,7 +39,7 @@ def test_parting_is_named_with_phase_and_time(make_run, order) -> None:  # type:
     assert "phase low" in outcome(found)
 
 
-def test_distance_of_a_constant_shift(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_distance_of_a_constant_shift(make_run) -> None:
     first, second = make_run(1), make_run(1)
     column = second.table.column("switch.sink", "queue_bytes")
     column += 12_000
@@ -60,7 +60,7 @@ def test_the_rule() -> None:
     assert agreement_criterion.relative([0, 1]) is None
 
 
-def test_utilization_decides_too(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_utilization_decides_too(make_run) -> None:
     first, second = make_run(1), make_run(1)
     second.result.metrics["high"]["switch.sink"]["utilization"] = 0.95
     found = compare([first, second])
@@ -70,13 +70,13 @@ def test_utilization_decides_too(make_run) -> None:  # type: ignore[no-untyped-d
     assert "only the mean" in outcome(found)
 
 
-def test_a_missing_value_is_a_disagreement(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_a_missing_value_is_a_disagreement(make_run) -> None:
     first, second = make_run(1), make_run(1)
     second.result.metrics["high"]["switch.sink"]["queue_bytes.mean"] = None
     assert not compare([first, second]).agree
 
 
-def test_other_plans_are_noted(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_other_plans_are_noted(make_run) -> None:
     first, second = make_run(1, label="a"), make_run(1, label="b")
     second.result.plan = "another"
     second.plan_text = second.plan_text.replace("[phases.low]", "[phases.lower]")
@@ -89,12 +89,12 @@ def test_other_plans_are_noted(make_run) -> None:  # type: ignore[no-untyped-def
     assert "phase high spans other times" in text
 
 
-def test_one_run_is_not_enough(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_one_run_is_not_enough(make_run) -> None:
     with pytest.raises(BadInput, match="two or more"):
         compare([make_run()])
 
 
-def test_nothing_in_common(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_nothing_in_common(make_run) -> None:
     first, second = make_run(), make_run()
     for metrics in second.result.metrics.values():
         metrics.clear()
@@ -102,7 +102,7 @@ def test_nothing_in_common(make_run) -> None:  # type: ignore[no-untyped-def]
         compare([first, second])
 
 
-def test_text_and_json(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_text_and_json(make_run) -> None:
     found = compare([make_run(1, label="[red]x[/red]"), make_run(2, bias=0.3, label="b")])
     out = io.StringIO()
     show(found, Console(file=out, width=160))
@@ -120,7 +120,7 @@ def test_letters() -> None:
     assert [letter(i) for i in (0, 1, 25, 26)] == ["A", "B", "Z", "R27"]
 
 
-def test_idle_ports_are_counted_not_listed(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_idle_ports_are_counted_not_listed(make_run) -> None:
     found = compare([make_run(1), make_run(2)])
     for one in list(found.differences):
         if one.agree is not None:
@@ -136,7 +136,7 @@ def test_idle_ports_are_counted_not_listed(make_run) -> None:  # type: ignore[no
     assert "switch.idle" in texts[1]
 
 
-def with_shares(run, *flows: float):  # type: ignore[no-untyped-def]
+def with_shares(run, *flows: float):
     """The same run, in which the flows of an entry got so much (bit/s) in every phase."""
     index = sum(flows) ** 2 / (len(flows) * sum(value * value for value in flows))
     more = {f"q.{number}": {"throughput_bps": value} for number, value in enumerate(flows)}
@@ -155,7 +155,7 @@ def with_shares(run, *flows: float):  # type: ignore[no-untyped-def]
         ((100, 100, 100, 100, 100, 100, 100, 0), (88, 87, 88, 87, 88, 87, 88, 87), False),
     ],
 )
-def test_shares_of_flows_decide(make_run, one, other, agree) -> None:  # type: ignore[no-untyped-def]
+def test_shares_of_flows_decide(make_run, one, other, agree) -> None:
     """Queue and utilisation are the same where one flow has all."""
     found = compare([with_shares(make_run(1), *one), with_shares(make_run(1), *other)])
     assert found.agree == agree

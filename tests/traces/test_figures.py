@@ -13,7 +13,7 @@ from traces import figures
 from traces.figures.figure_style import FAINT, INK, SHADE
 
 
-def test_paper_figure_shows_what_it_must(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_paper_figure_shows_what_it_must(make_run) -> None:
     text = figures.svg(figures.paper_figure(make_run(), "switch.sink"))
     for part in (
         "queue (KB)",
@@ -33,20 +33,20 @@ def test_paper_figure_shows_what_it_must(make_run) -> None:  # type: ignore[no-u
     ET.fromstring(text)
 
 
-def test_no_peak_is_lost(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_no_peak_is_lost(make_run) -> None:
     figure = figures.paper_figure(make_run(), "switch.sink")
     (line,) = [one for one in figure.axes[0].lines if one.get_label() == "queue"]
     assert max(line.get_ydata()) == 149.0
     assert figure.axes[0].get_ylim()[1] > 149
 
 
-def test_many_flows_become_a_band(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_many_flows_become_a_band(make_run) -> None:
     text = figures.svg(figures.paper_figure(make_run(flows=64), "switch.sink"))
     assert "all 64 flows" in text
     assert "gen1.5" not in text
 
 
-def test_same_run_same_figure_and_no_global_state(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_same_run_same_figure_and_no_global_state(make_run) -> None:
     before = dict(matplotlib.rcParams)
     first = figures.paper_figure(make_run(), "switch.sink")
     second = figures.paper_figure(make_run(), "switch.sink")
@@ -55,7 +55,7 @@ def test_same_run_same_figure_and_no_global_state(make_run) -> None:  # type: ig
     assert dict(matplotlib.rcParams) == before
 
 
-def test_inline_svg_takes_the_page_s_colours(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_inline_svg_takes_the_page_s_colours(make_run) -> None:
     text = figures.inline(figures.paper_figure(make_run(), "switch.sink"), 'a "label" <b>')
     assert re.match(r"<svg [^>]*viewBox=", text)
     assert 'aria-label="a &quot;label&quot; &lt;b&gt;"' in text
@@ -68,11 +68,11 @@ def test_inline_svg_takes_the_page_s_colours(make_run) -> None:  # type: ignore[
     assert alone.tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def test_bottlenecks_have_a_set_point_first(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_bottlenecks_have_a_set_point_first(make_run) -> None:
     assert figures.bottlenecks(make_run()) == ["switch.sink"]
 
 
-def test_overlay(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_overlay(make_run) -> None:
     runs = [make_run(1), make_run(2, bias=0.3)]
     figure = figures.overlay_figure(runs, "switch.sink", ["A one", "B other"], 2 * 10**12)
     text = figures.svg(figure)
@@ -82,7 +82,7 @@ def test_overlay(make_run) -> None:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("flows", [1, 8])
-def test_quick(make_run, flows: int) -> None:  # type: ignore[no-untyped-def]
+def test_quick(make_run, flows: int) -> None:
     run = make_run(flows=flows)
     took = []
     for _ in range(3):

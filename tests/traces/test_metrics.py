@@ -20,7 +20,7 @@ SERVICE = (*PORT, "service_rate", "bit/s", "gauge")
 SENT = (*PORT, "bytes_out", "B", "counter")
 
 
-def test_queue_alternating_between_two_values(build) -> None:  # type: ignore[no-untyped-def]
+def test_queue_alternating_between_two_values(build) -> None:
     queue = np.where(np.arange(1000) % 2 == 0, 10_000, 30_000)
     recording = build(np.arange(1000) * MS, {QUEUE: queue})
     metrics, units = compute(recording, {"half": (0, 500 * MS)})
@@ -49,7 +49,7 @@ def test_percentile_by_definition(samples: list[int], hundredths: int) -> None:
     assert sum(s < value for s in samples) * 100 < hundredths * len(samples)  # type: ignore[operator]
 
 
-def test_boundary_rows_do_not_count_twice(build) -> None:  # type: ignore[no-untyped-def]
+def test_boundary_rows_do_not_count_twice(build) -> None:
     """A row that is only there because of a phase is no sample of the queue."""
     times = np.sort(np.append(np.arange(100) * MS, 50 * MS + 1))
     queue = np.where(times == 50 * MS + 1, 10**6, 100)
@@ -61,7 +61,7 @@ def test_boundary_rows_do_not_count_twice(build) -> None:  # type: ignore[no-unt
     assert found["throughput_bps"] == pytest.approx(8e9)
 
 
-def test_maximum_between_samples_is_known_when_it_grew(build) -> None:  # type: ignore[no-untyped-def]
+def test_maximum_between_samples_is_known_when_it_grew(build) -> None:
     queue = np.full(100, 5)
     highest = np.where(np.arange(100) < 50, 5, 900)
     recording = build(np.arange(100) * MS, {QUEUE: queue, HIGHEST: highest})
@@ -71,7 +71,7 @@ def test_maximum_between_samples_is_known_when_it_grew(build) -> None:  # type: 
     assert seen == {"a": 5, "b": 900, "c": 5, "run": 900}
 
 
-def test_utilization_follows_the_service_rate(build) -> None:  # type: ignore[no-untyped-def]
+def test_utilization_follows_the_service_rate(build) -> None:
     """Full use of a rate that drops to a fifth is 1 in either part and in both."""
     n = 2001
     rate = np.where(np.arange(n) < 1000, 1_000_000_000, 200_000_000)
@@ -84,7 +84,7 @@ def test_utilization_follows_the_service_rate(build) -> None:  # type: ignore[no
         assert found["throughput_bps"] == pytest.approx(bps)
 
 
-def recovering(build, before: float, after_ms: int):  # type: ignore[no-untyped-def]
+def recovering(build, before: float, after_ms: int):
     """0.2 Gb/s for 1 s, then 0.95 that is used `before`, and fully from `after_ms` on."""
     n = 2001
     ms = np.arange(n)
@@ -96,14 +96,14 @@ def recovering(build, before: float, after_ms: int):  # type: ignore[no-untyped-
     return {name: found["switch.sink"]["recovery_s"] for name, found in metrics.items()}
 
 
-def test_recovery(build) -> None:  # type: ignore[no-untyped-def]
+def test_recovery(build) -> None:
     # full from 150 ms on: 95 % over 20 ms needs 0.5 x + (20 - x) >= 19, so x <= 2: at 168 ms
     assert recovering(build, 0.5, 150)["up"] == pytest.approx(0.168)
     assert recovering(build, 0.5, 150)["low"] == 0
     assert recovering(build, 0.5, 2000)["up"] is None
 
 
-def flows(build, rates: dict[str, int], **more):  # type: ignore[no-untyped-def]
+def flows(build, rates: dict[str, int], **more):
     n = 101
     series = {}
     for name, rate in rates.items():
@@ -116,7 +116,7 @@ def flows(build, rates: dict[str, int], **more):  # type: ignore[no-untyped-def]
     return build(np.arange(n) * MS, series, **more)
 
 
-def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-def]
+def test_flows_entries_and_fairness(build) -> None:
     recording = flows(build, {"gen1.0": 8_000_000, "gen1.1": 24_000_000, "gen2": 16_000_000})
     metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
     found = metrics["p"]
@@ -140,7 +140,7 @@ def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-d
     assert metrics["run"]["gen1.0"]["frames.dropped"] == 5
 
 
-def test_what_a_source_sends_swings(build) -> None:  # type: ignore[no-untyped-def]
+def test_what_a_source_sends_swings(build) -> None:
     """8 Mb/s on the mean, at 16 for a millisecond and at 0 for the next; a steady one beside it."""
     n = 101
     swinging = np.arange(n) // 2 * 2000
@@ -157,7 +157,7 @@ def test_what_a_source_sends_swings(build) -> None:  # type: ignore[no-untyped-d
     assert beyond["never"]["steady"]["sent_bps.sd"] is None
 
 
-def test_sources_that_never_began_say_nothing_about_fairness(build) -> None:  # type: ignore[no-untyped-def]
+def test_sources_that_never_began_say_nothing_about_fairness(build) -> None:
     """Two of four flows are on and served alike; one starts after the phase, one never."""
     rates = {"gen.0": 8_000_000, "gen.1": 8_000_000, "gen.2": 80_000, "gen.3": 0}
     begun = [(0, 100 * MS)]
@@ -171,7 +171,7 @@ def test_sources_that_never_began_say_nothing_about_fairness(build) -> None:  # 
 
 @pytest.mark.parametrize("until_ms", [1, 11, 34, 35, 59])
 @pytest.mark.parametrize("others", [1, 2, 7])
-def test_a_source_that_falls_silent_counts_as_nothing(build, until_ms: int, others: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_source_that_falls_silent_counts_as_nothing(build, until_ms: int, others: int) -> None:
     """Before the phase, or within it: what it received is over all of the time since its start."""
     within = min(max(until_ms - 10, 0), 50)
     rates = {f"gen.{n}": 8_000_000 for n in range(others)} | {"gen.9": 160_000 * within}
@@ -187,14 +187,14 @@ def test_a_source_that_falls_silent_counts_as_nothing(build, until_ms: int, othe
 
 
 @pytest.mark.parametrize("rates", [{"a": 8_000_000}, {"a": 0}, {"a": 1, "b": 1}])
-def test_one_flow_is_neither_fair_nor_unfair(build, rates: dict[str, int]) -> None:  # type: ignore[no-untyped-def]
+def test_one_flow_is_neither_fair_nor_unfair(build, rates: dict[str, int]) -> None:
     on = {"b": [(50 * MS, 100 * MS)]}  # it begins too late to count
     metrics, _ = compute(flows(build, rates, on=on), {"p": (10 * MS, 60 * MS)})
     assert metrics["p"]["traffic"]["fairness.jain"] is None
     assert metrics["p"]["traffic"]["fairness.max_min"] is None
 
 
-def test_a_starved_source_that_is_on_counts(build) -> None:  # type: ignore[no-untyped-def]
+def test_a_starved_source_that_is_on_counts(build) -> None:
     recording = flows(build, {"a": 8_000_000, "b": 0}, on={"a": [(0, 100 * MS)]})
     metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
     assert metrics["p"]["traffic"]["fairness.jain"] == pytest.approx(1 / 2)
@@ -204,7 +204,7 @@ def test_a_starved_source_that_is_on_counts(build) -> None:  # type: ignore[no-u
 
 @pytest.mark.parametrize(("start", "index"), [(30, 0.9), (36, None)])
 def test_a_source_that_starts_within_the_phase_counts_by_its_rate_up_to_half_of_it(
-    build,  # type: ignore[no-untyped-def]
+    build,
     start: int,
     index: float | None,
 ) -> None:
@@ -223,7 +223,7 @@ def test_fairness_without_traffic() -> None:
     assert jain(np.array([5.0, 5.0])) == pytest.approx(1)
 
 
-def test_latency_of_a_phase_is_what_came_between_its_marks(build) -> None:  # type: ignore[no-untyped-def]
+def test_latency_of_a_phase_is_what_came_between_its_marks(build) -> None:
     edges = np.array([0, 10, 20, 30]) * 10**6
     history = np.array([[100, 0, 0], [100, 50, 50], [100, 50, 60]])
     recording = flows(
@@ -243,7 +243,7 @@ def test_histogram_percentile_of_nothing() -> None:
     assert histogram_percentile(np.zeros(3, int), np.arange(4), 0.5) is None
 
 
-def test_links_limiters_nics(build) -> None:  # type: ignore[no-untyped-def]
+def test_links_limiters_nics(build) -> None:
     n = 1001
     ms = np.arange(n)
     link, limiter = ("nic1", "nic1>switch"), ("nic1", "nic1.rp0")
@@ -285,7 +285,7 @@ def test_links_limiters_nics(build) -> None:  # type: ignore[no-untyped-def]
     assert found["nic1"] == {"feedback.ignored": 4, "feedback.unassigned": 0}
 
 
-def test_the_longest_time_held_is_one_pause_and_not_their_sum(build) -> None:  # type: ignore[no-untyped-def]
+def test_the_longest_time_held_is_one_pause_and_not_their_sum(build) -> None:
     """Held for 1.5 ms from 2.5 ms on, for 0.7 ms from 10.1 ms on; a phase may begin within one."""
     ms = np.arange(101)
     held = np.clip(ms * MS - 5 * MS // 2, 0, 3 * MS // 2) + np.clip(
@@ -304,7 +304,7 @@ def test_the_longest_time_held_is_one_pause_and_not_their_sum(build) -> None:  #
     assert found["free"]["pause.longest_s"] == 0
 
 
-def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[no-untyped-def]
+def test_every_metric_is_one_of_the_plan_s(recording) -> None:
     metrics, _ = compute(recording, {"p": (0, 10**12)})
     assert set(metrics) == {"run", "p"}
     for entities in metrics.values():
@@ -319,7 +319,7 @@ def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[n
     assert set(metrics["run"]["traffic"]) == set(METRICS["traffic"])
 
 
-def test_phase_beyond_the_end(recording) -> None:  # type: ignore[no-untyped-def]
+def test_phase_beyond_the_end(recording) -> None:
     """A run that was cut short has no numbers for what it did not reach."""
     metrics, _ = compute(recording, {"never": (9 * 10**12, 10 * 10**12)})
     found = metrics["never"]["switch.sink"]
@@ -329,7 +329,7 @@ def test_phase_beyond_the_end(recording) -> None:  # type: ignore[no-untyped-def
     assert found["recovery_s"] is None
 
 
-def limiting(build, rate: np.ndarray, active: np.ndarray):  # type: ignore[no-untyped-def]
+def limiting(build, rate: np.ndarray, active: np.ndarray):
     series = {
         ("nic", "nic.rp0", "current_rate", "bit/s", "gauge"): rate,
         ("nic", "nic.rp0", "active", "1", "gauge"): active,
@@ -338,7 +338,7 @@ def limiting(build, rate: np.ndarray, active: np.ndarray):  # type: ignore[no-un
     return metrics["p"]["nic.rp0"]["settling_s"]
 
 
-def test_settling(build) -> None:  # type: ignore[no-untyped-def]
+def test_settling(build) -> None:
     time = np.arange(201)
     falling = np.maximum(10_000 - 100 * (time - 100), 1_000)  # 1000 from 190 ms on
     on = np.ones(201, int)

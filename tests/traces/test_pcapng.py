@@ -67,7 +67,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
     check(capture, found, EPOCH_NS)
 
 
-def test_several_interfaces_are_merged_by_time(tmp_path, capture) -> None:  # type: ignore[no-untyped-def]
+def test_several_interfaces_are_merged_by_time(tmp_path, capture) -> None:
     ports = [capture(60, 128, 1), capture(50, 64, 2), capture(0, 96, 3)]
     path = tmp_path / "a.pcapng"
     pcapng.write(path, ports, EPOCH_NS)
@@ -85,7 +85,7 @@ def test_several_interfaces_are_merged_by_time(tmp_path, capture) -> None:  # ty
         check(port, one, EPOCH_NS)
 
 
-def test_file_object_and_path_agree(tmp_path, capture) -> None:  # type: ignore[no-untyped-def]
+def test_file_object_and_path_agree(tmp_path, capture) -> None:
     memory = io.BytesIO()
     pcapng.write(memory, capture(), EPOCH_NS)
     pcapng.write(tmp_path / "a", capture(), EPOCH_NS)
@@ -108,7 +108,7 @@ def test_golden_octets() -> None:
 
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
 @pytest.mark.parametrize("ports", [1, 2])
-def test_tshark_reads_the_same(tmp_path, capture, ports: int) -> None:  # type: ignore[no-untyped-def]
+def test_tshark_reads_the_same(tmp_path, capture, ports: int) -> None:
     captures = [capture(200, 128, seed) for seed in range(ports)]
     path = tmp_path / "a.pcapng"
     pcapng.write(path, captures, EPOCH_NS)
@@ -134,13 +134,13 @@ def test_tshark_reads_the_same(tmp_path, capture, ports: int) -> None:  # type: 
 
 
 @pytest.mark.parametrize("mixed", [False, True])
-def test_fast(tmp_path, capture, mixed: bool) -> None:  # type: ignore[no-untyped-def]
+def test_fast(tmp_path, capture, mixed: bool) -> None:
     big = capture(200_000, 128, mixed=mixed)
     best = min(_timed(tmp_path, big) for _ in range(3))
     assert best < 1.0
 
 
-def _timed(folder, capture: PortCapture) -> float:  # type: ignore[no-untyped-def]
+def _timed(folder, capture: PortCapture) -> float:
     start = time.process_time()
     pcapng.write(folder / "big.pcapng", capture, EPOCH_NS)
     return time.process_time() - start
@@ -171,7 +171,7 @@ def swapped(data: bytes) -> bytes:
     return out
 
 
-def test_both_byte_orders_and_two_sections(tmp_path, capture) -> None:  # type: ignore[no-untyped-def]
+def test_both_byte_orders_and_two_sections(tmp_path, capture) -> None:
     one = capture(30)
     memory = io.BytesIO()
     pcapng.write(memory, one, EPOCH_NS)
@@ -197,7 +197,7 @@ def test_both_byte_orders_and_two_sections(tmp_path, capture) -> None:  # type: 
         (4, b"\xf0\xff\xff\x00", "the file ends inside a block"),
     ],
 )
-def test_damage_is_named(tmp_path, capture, place, value, part) -> None:  # type: ignore[no-untyped-def]
+def test_damage_is_named(tmp_path, capture, place, value, part) -> None:
     path = tmp_path / "a.pcapng"
     pcapng.write(path, capture(3))
     data = bytearray(path.read_bytes())
@@ -224,13 +224,13 @@ def test_any_damage_is_bad_input_or_reads(
         pcapng.read(path)
 
 
-def test_pcap_is_refused_by_its_name(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_pcap_is_refused_by_its_name(tmp_path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(b"\xd4\xc3\xb2\xa1\2\0\4\0" + bytes(16))
     with pytest.raises(BadInput, match="not a pcapng file but a pcap file"):
         pcapng.read(path)
 
 
-def test_missing_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_missing_file(tmp_path) -> None:
     with pytest.raises(BadInput, match="cannot be read"):
         pcapng.read(tmp_path / "none.pcapng")

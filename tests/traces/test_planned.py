@@ -31,19 +31,19 @@ def drawn(folder: Path) -> dict[str, figures.Drawn]:
     return {one.title: one for one in figures.planned(load(folder))}
 
 
-def lines(axes) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
+def lines(axes) -> dict[str, np.ndarray]:
     """Label -> points of every curve of some axes."""
     return {str(line.get_label()): line.get_xydata() for line in axes.lines}
 
 
-def test_panels_of_one_title_are_one_figure(drawn) -> None:  # type: ignore[no-untyped-def]
+def test_panels_of_one_title_are_one_figure(drawn) -> None:
     assert list(drawn) == ["a paper, figure 1", "bars", "limits", "latency", "table"]
     first = drawn["a paper, figure 1"]
     assert [panel.title for panel in first.panels] == ["(a)", "(b)"]
     assert first.called == ("In results f1 is af.0, f2 is af.1, f3 is afree.")
 
 
-def test_exactly_the_named_entities_are_drawn(drawn, folder) -> None:  # type: ignore[no-untyped-def]
+def test_exactly_the_named_entities_are_drawn(drawn, folder) -> None:
     top, below = figures.draw(drawn["a paper, figure 1"]).axes
     assert list(lines(top)) == ["f1", "f2", "f3", "f2, paper"]
     assert list(lines(below)) == ["as.ah1/in", "as.ah2/in"]
@@ -57,7 +57,7 @@ def test_exactly_the_named_entities_are_drawn(drawn, folder) -> None:  # type: i
     assert queue.max() == run.table.column("as.ah2/in", "queue_bytes").max()
 
 
-def test_axes_have_names_units_and_ends(drawn) -> None:  # type: ignore[no-untyped-def]
+def test_axes_have_names_units_and_ends(drawn) -> None:
     top, below = figures.draw(drawn["a paper, figure 1"]).axes
     assert top.get_ylabel() == "rate sent (Gb/s)"
     assert top.get_ylim() == (0, 10)
@@ -66,7 +66,7 @@ def test_axes_have_names_units_and_ends(drawn) -> None:  # type: ignore[no-untyp
     assert below.get_xlim() == (0, 4)
 
 
-def test_what_the_paper_prints_lies_over_it(drawn) -> None:  # type: ignore[no-untyped-def]
+def test_what_the_paper_prints_lies_over_it(drawn) -> None:
     top, _ = figures.draw(drawn["a paper, figure 1"]).axes
     by_label = {str(line.get_label()): line for line in top.lines}
     assert by_label["f2, paper"].get_xydata().tolist() == [[1, 5], [3, 5]]
@@ -75,7 +75,7 @@ def test_what_the_paper_prints_lies_over_it(drawn) -> None:  # type: ignore[no-u
     assert [float(y) for y in lines(bars)["other, paper"][:, 1]] == [4, 5]
 
 
-def test_bars_stand_at_the_levels_with_the_metrics(drawn, folder) -> None:  # type: ignore[no-untyped-def]
+def test_bars_stand_at_the_levels_with_the_metrics(drawn, folder) -> None:
     (axes,) = figures.draw(drawn["bars"]).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "3"]
     heights = [patch.get_height() for patch in axes.patches]
@@ -88,7 +88,7 @@ def test_bars_stand_at_the_levels_with_the_metrics(drawn, folder) -> None:  # ty
     assert heights == pytest.approx([value / 1e9 for value in wanted])
 
 
-def test_a_limiter_has_a_curve_while_it_is_active(drawn, folder) -> None:  # type: ignore[no-untyped-def]
+def test_a_limiter_has_a_curve_while_it_is_active(drawn, folder) -> None:
     """Figures 5d and 6 of the paper on the IBM rack have the rate limit along their axis."""
     (axes,) = figures.draw(drawn["limits"]).axes
     active = load(folder).table.column("ah1.rp0", "active") != 0
@@ -98,7 +98,7 @@ def test_a_limiter_has_a_curve_while_it_is_active(drawn, folder) -> None:  # typ
     assert np.isfinite(rates[:, 1]).sum() == active.sum()
 
 
-def test_a_cdf_of_latencies_agrees_with_the_percentiles(drawn, folder) -> None:  # type: ignore[no-untyped-def]
+def test_a_cdf_of_latencies_agrees_with_the_percentiles(drawn, folder) -> None:
     (axes,) = figures.draw(drawn["latency"]).axes
     curve = lines(axes)["af"]
     assert curve[-1, 1] == pytest.approx(1)
@@ -109,7 +109,7 @@ def test_a_cdf_of_latencies_agrees_with_the_percentiles(drawn, folder) -> None: 
         assert at == pytest.approx(found[name] * 1e6, rel=1 / 16), name
 
 
-def test_a_table_has_ours_beside_the_paper_s(drawn, folder) -> None:  # type: ignore[no-untyped-def]
+def test_a_table_has_ours_beside_the_paper_s(drawn, folder) -> None:
     (panel,) = drawn["table"].tables
     heads, rows = figures.rows_of(panel)
     assert heads == ["flow", "net a", "net b", "net b, paper"]
@@ -187,7 +187,7 @@ def test_a_tampered_figure_ends_in_a_sentence(folder: Path, tmp_path: Path, wron
         load(tmp_path)
 
 
-def test_a_figure_is_a_file_of_the_width_asked(app, folder: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_figure_is_a_file_of_the_width_asked(app, folder: Path, tmp_path: Path) -> None:
     words = ["figure", str(folder), "--format", "pdf", "--width", "3.3in", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, [*words, "--figure", "1"])
     assert done.exit_code == 0, done.output
@@ -200,7 +200,7 @@ def test_a_figure_is_a_file_of_the_width_asked(app, folder: Path, tmp_path: Path
     assert b"/FontFile2" in content  # embedded
 
 
-def test_formats_numbers_and_lists(app, folder: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_formats_numbers_and_lists(app, folder: Path, tmp_path: Path) -> None:
     out = ["--out", str(tmp_path)]
     done = CliRunner().invoke(app, ["figure", str(folder), "--list"])
     assert len(done.stdout.splitlines()) >= 6

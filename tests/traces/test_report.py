@@ -19,7 +19,7 @@ class Balanced(HTMLParser):
         self.open: list[str] = []
         self.loads: list[str] = []
 
-    def handle_starttag(self, tag, attrs) -> None:  # type: ignore[no-untyped-def]
+    def handle_starttag(self, tag, attrs) -> None:
         if tag not in VOID:
             self.open.append(tag)
         self.loads += [v for k, v in attrs if k in ("src", "href", "xlink:href", "action")]
@@ -35,7 +35,7 @@ def parse(text: str) -> Balanced:
     return parser
 
 
-def test_report_holds_what_it_must(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_report_holds_what_it_must(make_run) -> None:
     text = report(make_run())
     parser = parse(text)
     assert all(link.startswith("#") for link in parser.loads)
@@ -50,13 +50,13 @@ def test_report_holds_what_it_must(make_run) -> None:  # type: ignore[no-untyped
     assert "[phases.high]" in text
 
 
-def test_missed_expectations_come_first(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_missed_expectations_come_first(make_run) -> None:
     text = report(make_run())
     text = text[text.index("<h2>Verdict") :]
     assert text.index("20 KB to 28 KB") < text.index("30 KB to 38 KB")
 
 
-def test_everything_is_escaped(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_everything_is_escaped(make_run) -> None:
     run: Run = make_run()
     evil = "<script>alert('x')</script>&\"'"
     run.plan_text = f"# {evil}\n" + run.plan_text
@@ -73,7 +73,7 @@ def test_everything_is_escaped(make_run) -> None:  # type: ignore[no-untyped-def
     assert "<b>&" not in text  # of the manifest
 
 
-def test_without_expectations_or_events(make_run) -> None:  # type: ignore[no-untyped-def]
+def test_without_expectations_or_events(make_run) -> None:
     run = make_run()
     run.result.expectations.clear()
     run.events.clear()

@@ -10,7 +10,7 @@ from orchestrator.errors import BadInput
 from traces.run_reader import FILES, load
 
 
-def test_load(make_folder) -> None:  # type: ignore[no-untyped-def]
+def test_load(make_folder) -> None:
     run = load(make_folder("a"))
     assert run.result.verdict == "missed"
     assert run.label == "synthetic simulated (a)"
@@ -21,7 +21,7 @@ def test_load(make_folder) -> None:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_missing_file(make_folder, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_missing_file(make_folder, name: str) -> None:
     folder = make_folder()
     (folder / name).unlink()
     with pytest.raises(BadInput, match=name):
@@ -30,7 +30,7 @@ def test_missing_file(make_folder, name: str) -> None:  # type: ignore[no-untype
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"[", b"{}", b"[1]\n[2]", b""])
-def test_damaged_file(make_folder, name: str, content: bytes) -> None:  # type: ignore[no-untyped-def]
+def test_damaged_file(make_folder, name: str, content: bytes) -> None:
     folder = make_folder()
     (folder / name).write_bytes(content)
     empty = name == "events.jsonl" and content == b""
@@ -42,7 +42,7 @@ def test_damaged_file(make_folder, name: str, content: bytes) -> None:  # type: 
         load(folder)
 
 
-def test_every_problem_of_a_result_is_told(make_folder) -> None:  # type: ignore[no-untyped-def]
+def test_every_problem_of_a_result_is_told(make_folder) -> None:
     folder = make_folder()
     result = json.loads((folder / "result.json").read_text())
     result["verdict"] = "perhaps"
@@ -54,14 +54,14 @@ def test_every_problem_of_a_result_is_told(make_folder) -> None:  # type: ignore
     assert "metrics.run.switch.sink.utilization" in str(caught.value)
 
 
-def test_other_format(make_folder) -> None:  # type: ignore[no-untyped-def]
+def test_other_format(make_folder) -> None:
     folder = make_folder()
     (folder / "result.json").write_text('{"tailback": 2}')
     with pytest.raises(BadInput, match="format 2"):
         load(folder)
 
 
-def test_not_a_folder(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_not_a_folder(tmp_path) -> None:
     with pytest.raises(BadInput, match="no such run folder"):
         load(tmp_path / "none")
 
@@ -69,7 +69,7 @@ def test_not_a_folder(tmp_path) -> None:  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize(
     "line", ["phases = 3", "[phases]\nhigh = 3", '[phases.high]\nfrom = "1 apple"\nto = "2s"']
 )
-def test_plan_with_a_wrong_key(make_folder, line: str) -> None:  # type: ignore[no-untyped-def]
+def test_plan_with_a_wrong_key(make_folder, line: str) -> None:
     folder = make_folder()
     (folder / "plan.toml").write_text(line)
     with pytest.raises(BadInput, match="phases"):

@@ -23,9 +23,7 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 
 @settings(max_examples=50, deadline=None)
 @given(st.data())
-def test_round_trip(  # type: ignore[no-untyped-def]
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     from orchestrator.recording import Column
 
     keys = data.draw(
@@ -51,7 +49,7 @@ def test_round_trip(  # type: ignore[no-untyped-def]
         assert (found_times == times).all()
 
 
-def test_tidy_and_deterministic(tmp_path, recording) -> None:  # type: ignore[no-untyped-def]
+def test_tidy_and_deterministic(tmp_path, recording) -> None:
     for name in "ab":
         write_samples(tmp_path / name, recording)
         time.sleep(0.01)
@@ -71,7 +69,7 @@ def test_tidy_and_deterministic(tmp_path, recording) -> None:  # type: ignore[no
     }
 
 
-def test_more_than_one_row_group(tmp_path, recording, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_more_than_one_row_group(tmp_path, recording, monkeypatch) -> None:
     monkeypatch.setattr("traces.samples.BATCH_ROWS", 10_000)
     write_samples(tmp_path / "a", recording)
     assert pq.ParquetFile(tmp_path / "a").num_row_groups > 5
@@ -80,7 +78,7 @@ def test_more_than_one_row_group(tmp_path, recording, monkeypatch) -> None:  # t
     assert (values == recording.values).all()
 
 
-def test_foreign_files_are_refused(tmp_path, recording) -> None:  # type: ignore[no-untyped-def]
+def test_foreign_files_are_refused(tmp_path, recording) -> None:
     path = tmp_path / "samples.parquet"
     with pytest.raises(BadInput, match="no such file"):
         read_samples(path)

@@ -11,14 +11,14 @@ from orchestrator.errors import BadInput
 from traces import pcapng
 
 
-def test_compare_agrees(app, make_folder) -> None:  # type: ignore[no-untyped-def]
+def test_compare_agrees(app, make_folder) -> None:
     runs = [str(make_folder("a", 1)), str(make_folder("b", 2))]
     done = CliRunner().invoke(app, ["compare", *runs])
     assert done.exit_code == 0, done.output
     assert "agree: runs agree when" in done.output
 
 
-def test_compare_disagrees_and_writes(app, make_folder, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_compare_disagrees_and_writes(app, make_folder, tmp_path) -> None:
     runs = [str(make_folder("a", 1)), str(make_folder("b", 2, 0.3))]
     out = tmp_path / "new" / "out"
     done = CliRunner().invoke(app, ["compare", *runs, "--json", "--out", str(out)])
@@ -33,12 +33,12 @@ def test_compare_disagrees_and_writes(app, make_folder, tmp_path) -> None:  # ty
     assert text.count("<svg") == 1
 
 
-def test_compare_bad_input(app, tmp_path, make_folder) -> None:  # type: ignore[no-untyped-def]
+def test_compare_bad_input(app, tmp_path, make_folder) -> None:
     done = CliRunner().invoke(app, ["compare", str(make_folder()), str(tmp_path / "none")])
     assert isinstance(done.exception, BadInput)
 
 
-def test_report(app, make_folder, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_report(app, make_folder, tmp_path) -> None:
     folder = make_folder()
     done = CliRunner().invoke(app, ["report", str(folder)])
     assert done.exit_code == 0, done.output
@@ -54,7 +54,7 @@ def test_report(app, make_folder, tmp_path) -> None:  # type: ignore[no-untyped-
     assert not list(folder.glob(".*"))
 
 
-def test_analyze(app, tmp_path, capture) -> None:  # type: ignore[no-untyped-def]
+def test_analyze(app, tmp_path, capture) -> None:
     path = tmp_path / "a.pcapng"
     pcapng.write(path, capture(20))
     done = CliRunner().invoke(app, ["analyze", str(path), "--json"])

@@ -27,7 +27,7 @@ FRAME = 1500
 STATE = record("octets", "events", "losses", "by_timer", "least_made", "marks")
 
 
-def wide(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def wide(state, params, limiter, frame, now, message):
     """Twenty frames may be under way."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -35,14 +35,14 @@ def wide(state, params, limiter, frame, now, message):  # type: ignore[no-untype
     return 0
 
 
-def acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def acked(state, params, limiter, frame, now, message):
     """Add up what is told."""
     state.octets += limiter.acked
     state.marks += limiter.marked
     return 0
 
 
-def lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def lost(state, params, limiter, frame, now, message):
     """Count; what is lost was made before now, and not before what was lost earlier."""
     state.events += 1
     state.losses += limiter.lost

@@ -31,7 +31,7 @@ def empty_pending(rows: int) -> np.ndarray:
 
 
 @inlined
-def note_point(point, octets, timed, low, high):  # type: ignore[no-untyped-def]
+def note_point(point, octets, timed, low, high):
     """Add to a point what some frames had: `timed` of them with times from `low` to `high`."""
     point["octets"] += octets
     if timed:
@@ -43,7 +43,7 @@ def note_point(point, octets, timed, low, high):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_pending(pending, row, flow, seen, points):  # type: ignore[no-untyped-def]
+def apply_pending(pending, row, flow, seen, points):
     """Bring the record of a flow and its point up to date with what is pending of it."""
     mine = pending[row]
     frames = mine[NEXT] - mine[BEGUN]
@@ -73,14 +73,14 @@ def apply_pending(pending, row, flow, seen, points):  # type: ignore[no-untyped-
 
 
 @compiled
-def apply_all_pending(pending, rows, flows, seen, points):  # type: ignore[no-untyped-def]
+def apply_all_pending(pending, rows, flows, seen, points):
     """Apply the deferred counts of the first `rows` flows."""
     for row in range(rows):
         apply_pending(pending, row, flows[row], seen, points)
 
 
 @inlined
-def set_expected(pending, row, flow):  # type: ignore[no-untyped-def]
+def set_expected(pending, row, flow):
     """Set the next expected values of a flow whose record has just changed."""
     mine = pending[row]
     mine[BEFORE] = flow["last_ns"] - 1 if flow["first_ns"] != NO_TIME else np.int64(NEVER)

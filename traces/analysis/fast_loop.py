@@ -34,13 +34,13 @@ NO_LIMIT = 2**63 - 1
 
 
 @inlined
-def last_load_offset(octets, rooms):  # type: ignore[no-untyped-def]
+def last_load_offset(octets, rooms):
     """The last place of a frame from which all is there that is loaded of it."""
     return octets.size - max(np.int64(FRAME), rooms[0] + WORD)
 
 
 @inlined
-def count_if_expected(  # type: ignore[no-untyped-def]
+def count_if_expected(
     e, octets, at, size, time, length, known, pending, bins, shift, first_bin, places, rooms
 ):
     """Count a frame that matches the entry at `e` if it has no stamp space, a bin for its time, and
@@ -82,7 +82,7 @@ def count_if_expected(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_expected_frames(  # type: ignore[no-untyped-def]
+def count_expected_frames(
     begin,
     octets,
     offset,
@@ -131,7 +131,7 @@ def count_expected_frames(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def scan_expected_frames(  # type: ignore[no-untyped-def]
+def scan_expected_frames(
     begin,
     most,
     octets,

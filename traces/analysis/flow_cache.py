@@ -76,7 +76,7 @@ MASKS = _masks()
 
 
 @inlined
-def ip_offset(octets, at, size):  # type: ignore[no-untyped-def]
+def ip_offset(octets, at, size):
     """Offset of IP in a frame that may be cached; 0 for all others.
 
     Its addresses and ports were captured and lie within the packet that IP announces.
@@ -96,7 +96,7 @@ def ip_offset(octets, at, size):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def has_octets(octets, at, size, ip, least):  # type: ignore[no-untyped-def]
+def has_octets(octets, at, size, ip, least):
     """True if so many octets behind IP were captured and lie within the IP and UDP lengths."""
     return (
         size >= ip + IP_HEADER + least
@@ -106,7 +106,7 @@ def has_octets(octets, at, size, ip, least):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def compared_udp_octets(octets, at, size, ip):  # type: ignore[no-untyped-def]
+def compared_udp_octets(octets, at, size, ip):
     """Octets of UDP that identify the flow of a frame, 0 where its ports do; -1 for a frame that
     has to be dissected each time.
 
@@ -131,7 +131,7 @@ def compared_udp_octets(octets, at, size, ip):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def slot_of(octets, at, ip, point):  # type: ignore[no-untyped-def]
+def slot_of(octets, at, ip, point):
     """The slot in which a frame is looked for first: by addresses, ports and point."""
     addresses = native64(octets, at + ip + 12)
     ends = native64(octets, at + ip + 16) ^ native64(octets, at + 4)
@@ -140,7 +140,7 @@ def slot_of(octets, at, ip, point):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def matches_entry(known, e, octets, at, size, ip, point):  # type: ignore[no-untyped-def]
+def matches_entry(known, e, octets, at, size, ip, point):
     """True if a frame matches the entry that begins at `e`."""
     return (
         unlike(octets, at, known, e, MASKS, known[e + SORT]) == 0
@@ -152,7 +152,7 @@ def matches_entry(known, e, octets, at, size, ip, point):  # type: ignore[no-unt
 
 
 @inlined
-def find_entry(known, octets, last, at, size, point):  # type: ignore[no-untyped-def]
+def find_entry(known, octets, last, at, size, point):
     """Offset of the entry that a frame of the same point matches; 0 if there is none.
 
     `known` is that of `empty_flow_cache`, and `last` the last offset with FRAME octets behind it.
@@ -170,7 +170,7 @@ def find_entry(known, octets, last, at, size, point):  # type: ignore[no-untyped
 
 
 @inlined
-def allocate_entry(known, slot):  # type: ignore[no-untyped-def]
+def allocate_entry(known, slot):
     """Offset of a free entry for a slot; of a full set the oldest entry is evicted."""
     for way in range(ASSOCIATIVITY):
         if known[INDEX + (slot ^ way)] == 0:
@@ -185,7 +185,7 @@ def allocate_entry(known, slot):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def insert_entry(known, octets, at, size, point, summary, counts):  # type: ignore[no-untyped-def]
+def insert_entry(known, octets, at, size, point, summary, counts):
     """Insert the summary of a frame's flow, if its header identifies the flow; `counts`: true
     for tailback's own data frames."""
     ip = np.int64(ip_offset(octets, at, size))
@@ -210,7 +210,7 @@ def insert_entry(known, octets, at, size, point, summary, counts):  # type: igno
 
 
 @inlined
-def cached_summary(known, octets, at, size, point, places, rooms):  # type: ignore[no-untyped-def]
+def cached_summary(known, octets, at, size, point, places, rooms):
     """Summary of a frame that matches an entry; STRANGE for all others.
 
     `places` and `rooms` are those of `has_stamp_space`.
@@ -226,7 +226,7 @@ def cached_summary(known, octets, at, size, point, places, rooms):  # type: igno
 
 
 @compiled
-def summarise_frames(  # type: ignore[no-untyped-def]
+def summarise_frames(
     begin, until, octets, offset, captured, points_of, ethernet, known, places, rooms, summary
 ):
     """Write the summaries of the frames from `begin` to `until` into `summary` int64[..].

@@ -79,13 +79,13 @@ FEW = 8
 
 
 @inlined
-def folded(value):  # type: ignore[no-untyped-def]
+def folded(value):
     """A word in 31 bits."""
     return (value ^ (value >> 31)) & 0x7FFFFFFF
 
 
 @inlined
-def digest(a, b, c, d, e, f, g, h, i):  # type: ignore[no-untyped-def]
+def digest(a, b, c, d, e, f, g, h, i):
     """A hash of a key's words, in 62 bits: cheap, and the same in plain Python."""
     ends = a ^ (b << 3) ^ (c << 9) ^ (d << 16) ^ (e << 13) ^ (f << 24)
     rest = g ^ (h << 7) ^ (i << 19)
@@ -94,7 +94,7 @@ def digest(a, b, c, d, e, f, g, h, i):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def find_or_add_key(slots, keys, flows, count, a, b, c, d, e, f, g, h, i):  # type: ignore[no-untyped-def]
+def find_or_add_key(slots, keys, flows, count, a, b, c, d, e, f, g, h, i):
     """The row of a key of WORDS words; a new one if it is not there, OVERFLOW if that would be one
     too many.
 
@@ -125,7 +125,7 @@ def find_or_add_key(slots, keys, flows, count, a, b, c, d, e, f, g, h, i):  # ty
 
 
 @compiled
-def find_flow(slots, keys, flows, count, header, kind, where, flow_number):  # type: ignore[no-untyped-def]
+def find_flow(slots, keys, flows, count, header, kind, where, flow_number):
     """The row of the flow of a dissected frame, as `find_or_add_key` has it.
 
     A flow is identified by what its ends set and hops keep. Over IP these are addresses, protocol
@@ -166,7 +166,7 @@ def find_flow(slots, keys, flows, count, header, kind, where, flow_number):  # t
 
 
 @compiled
-def rehash(slots, keys, rows):  # type: ignore[no-untyped-def]
+def rehash(slots, keys, rows):
     """Put the first `rows` keys (but OVERFLOW) into empty `slots`."""
     mask = (slots.size - 1) & 0x7FFFFFFF
     for row in range(1, rows):
@@ -178,7 +178,7 @@ def rehash(slots, keys, rows):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def time_span(times, points_of, summary):  # type: ignore[no-untyped-def]
+def time_span(times, points_of, summary):
     """The earliest and the latest time of a batch, LAST and NO_TIME where there is none, and its
     last point: into `summary` int64[3]."""
     low, high, last = np.int64(LAST), np.int64(NO_TIME), np.int64(0)
@@ -190,7 +190,7 @@ def time_span(times, points_of, summary):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def dissect_frame(  # type: ignore[no-untyped-def]
+def dissect_frame(
     index,
     octets,
     at,
@@ -273,7 +273,7 @@ def dissect_frame(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_frames(  # type: ignore[no-untyped-def]
+def count_frames(
     begin,
     octets,
     offset,
@@ -469,7 +469,7 @@ def count_frames(  # type: ignore[no-untyped-def]
 
 
 @inlined
-def lie_in_bins(times, begin, until, shift, first_bin, bins):  # type: ignore[no-untyped-def]
+def lie_in_bins(times, begin, until, shift, first_bin, bins):
     """True if all times from row `begin` to `until` lie in bins."""
     for row in range(begin, until):
         bin_ = (times[row] >> shift) - first_bin
@@ -479,7 +479,7 @@ def lie_in_bins(times, begin, until, shift, first_bin, bins):  # type: ignore[no
 
 
 @compiled
-def account_summaries(  # type: ignore[no-untyped-def]
+def account_summaries(
     begin,
     until,
     octets,

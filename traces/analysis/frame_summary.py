@@ -22,13 +22,13 @@ OFFSETS = (1 << 20) - 1
 
 
 @inlined
-def pack_flow(row, kind):  # type: ignore[no-untyped-def]
+def pack_flow(row, kind):
     """Fields that all frames of a flow share."""
     return row | (kind << KIND_AT)
 
 
 @inlined
-def pack_frame(flow, ecn, tcp, room, place):  # type: ignore[no-untyped-def]
+def pack_frame(flow, ecn, tcp, room, place):
     """Add the fields of one frame; `tcp` and `room` are 0 or 1, `place` counts from its begin."""
     return (
         flow | (ecn << ECN_AT) | (tcp << TCP_AT) | (room << STAMP_SPACE_AT) | (place << OFFSET_AT)

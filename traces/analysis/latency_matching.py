@@ -33,7 +33,7 @@ HOP = np.dtype(
 
 
 @inlined
-def bin_of(value):  # type: ignore[no-untyped-def]
+def bin_of(value):
     """The histogram's bin of a number >= 0."""
     if value < FINE:
         return value
@@ -60,7 +60,7 @@ def _exponents() -> np.ndarray:
 
 
 @inlined
-def record_latency(hop, row, before, passed, histogram):  # type: ignore[no-untyped-def]
+def record_latency(hop, row, before, passed, histogram):
     """A frame of the flow `row` took `passed` ns from where its flow is the row `before`."""
     if hop["frames"] == 0:
         hop["before"] = before
@@ -77,7 +77,7 @@ def record_latency(hop, row, before, passed, histogram):  # type: ignore[no-unty
 
 
 @compiled
-def match(rows, identity, waiting, hops, histogram, links):  # type: ignore[no-untyped-def]
+def match(rows, identity, waiting, hops, histogram, links):
     """Match `rows` int64[n, 3] (time, flow's row, sequence), in time order.
 
     `identity` int64[flows] is the same for one flow at all points; `waiting` int64[SETS, WAYS, 4].

@@ -70,7 +70,7 @@ OTHERS = PauseLink(-1, -1, 0)
 
 
 @compiled
-def end_spell(state, link, priority, end, storm, spells, count):  # type: ignore[no-untyped-def]
+def end_spell(state, link, priority, end, storm, spells, count):
     """Close the spell of one class at `end`. Returns the number of spells kept."""
     begin = state["since_ns"]
     state["paused_ns"] += end - begin
@@ -89,7 +89,7 @@ def end_spell(state, link, priority, end, storm, spells, count):  # type: ignore
 
 
 @compiled
-def count_lapse(state, length):  # type: ignore[no-untyped-def]
+def count_lapse(state, length):
     """Count a pause that begins again this long after its quanta had expired."""
     state["lapses"] += 1
     state["lapsed_ns"] += length
@@ -97,7 +97,7 @@ def count_lapse(state, length):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def advance(pauses, links, quantum_ps, storm, states, spells, count):  # type: ignore[no-untyped-def]
+def advance(pauses, links, quantum_ps, storm, states, spells, count):
     """Take PAUSE_RECORD[n] in order of time. Returns the number of spells kept so far.
 
     `links` int64[n]; `quantum_ps` int64[links], 0 where the

@@ -17,7 +17,7 @@ RESPONSE = 1 << 62
 
 
 @inlined
-def count_sequence_number(flow, seen, index, value):  # type: ignore[no-untyped-def]
+def count_sequence_number(flow, seen, index, value):
     """Account for a sequence number of a flow; `seen` int64[flows, WINDOW / 64], one bit each."""
     if flow["numbered"] != 0 and value == flow["high"] + 1:  # as most are
         flow["numbered"] += 1
@@ -68,7 +68,7 @@ def count_sequence_number(flow, seen, index, value):  # type: ignore[no-untyped-
 
 
 @compiled
-def transport_number(flow, seen, row, operation, sequence):  # type: ignore[no-untyped-def]
+def transport_number(flow, seen, row, operation, sequence):
     """Account for a frame of RoCE; returns the number by which other points recognise it: its
     packet number, of 24 bits, or RESPONSE and that of an answer; -1 for what repeats its number."""
     if operation <= MOST_REQUEST:

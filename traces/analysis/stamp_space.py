@@ -24,7 +24,7 @@ def stamp_word(places: np.ndarray) -> np.ndarray:
 
 
 @inlined
-def has_stamp_space(octets, at, size, places, word):  # type: ignore[no-untyped-def]
+def has_stamp_space(octets, at, size, places, word):
     """1 if one of the octets `places` int64[..] of a frame is captured and not 0, else 0.
 
     `word` is their `stamp_word`, by which all are looked at at once where all were captured.

@@ -129,7 +129,7 @@ class StampSpaceFinder:
 
 
 @compiled
-def _frames_with_space(octets, offset, captured, seen, stamps, needs, mask, template, which, rows):  # type: ignore[no-untyped-def]
+def _frames_with_space(octets, offset, captured, seen, stamps, needs, mask, template, which, rows):
     """Writes types and rows and says how many."""
     count = 0
     for row in seen:

@@ -50,19 +50,19 @@ TOO_LATE = NO_TIME + 1
 
 
 @inlined
-def half(octets, at, swapped):  # type: ignore[no-untyped-def]
+def half(octets, at, swapped):
     """16 bits: little-endian, or big-endian when `swapped`."""
     return big16(octets, at) if swapped else little16(octets, at)
 
 
 @inlined
-def word(octets, at, swapped):  # type: ignore[no-untyped-def]
+def word(octets, at, swapped):
     """32 bits: little-endian, or big-endian when `swapped`."""
     return big32(octets, at) if swapped else little32(octets, at)
 
 
 @inlined
-def nanoseconds(high, low, clocks, row):  # type: ignore[no-untyped-def]
+def nanoseconds(high, low, clocks, row):
     """A 64-bit count of a clock in ns, rounded down; TOO_LATE beyond int64.
 
     Exact without 128-bit numbers: a binary fraction of more than 33 bits is taken in two parts,
@@ -99,13 +99,13 @@ def nanoseconds(high, low, clocks, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def pcap_time(buffer, at, swapped, unit):  # type: ignore[no-untyped-def]
+def pcap_time(buffer, at, swapped, unit):
     """The time of the record at `at` in ns; `unit` ns per unit of the second time word."""
     return word(buffer, at, swapped) * 1_000_000_000 + word(buffer, at + 4, swapped) * unit
 
 
 @compiled
-def scan_pcap(buffer, state, end, swapped, unit, rows, offsets, kept, lengths, times):  # type: ignore[no-untyped-def]
+def scan_pcap(buffer, state, end, swapped, unit, rows, offsets, kept, lengths, times):
     """Records of a pcap file, up to row `rows`; `unit` as of `pcap_time` (1 or 1000)."""
     at, count = state[POSITION], state[COUNT]
     answer = MORE
@@ -134,7 +134,7 @@ def scan_pcap(buffer, state, end, swapped, unit, rows, offsets, kept, lengths, t
 
 
 @inlined
-def flags_of(buffer, at, end, swapped, enhanced, tallies, owner):  # type: ignore[no-untyped-def]
+def flags_of(buffer, at, end, swapped, enhanced, tallies, owner):
     """The flags word among the options from `at` to `end`; 0 without one, -1 for bad options.
 
     A drop count among them is added to row `owner` of `tallies`; only enhanced packet blocks have
@@ -162,7 +162,7 @@ def flags_of(buffer, at, end, swapped, enhanced, tallies, owner):  # type: ignor
 
 
 @compiled
-def scan_pcapng(  # type: ignore[no-untyped-def]
+def scan_pcapng(
     buffer,
     state,
     end,

@@ -20,7 +20,7 @@ LATEST, BACKWARD = range(2)
 
 
 @compiled
-def note_order(times, order):  # type: ignore[no-untyped-def]
+def note_order(times, order):
     """Count times before the latest one so far: `order` int64[2] has LATEST, BACKWARD."""
     latest, backward = order[0], order[1]
     for index in range(times.size):

@@ -70,7 +70,7 @@ PROBE_RECORD = np.dtype(
 
 
 @inlined
-def fill_origin(row, times, interfaces, directions, header, target):  # type: ignore[no-untyped-def]
+def fill_origin(row, times, interfaces, directions, header, target):
     """The fields that all kinds of records begin with."""
     target["row"], target["time_ns"] = row, times[row]
     target["interface"], target["direction"] = interfaces[row], directions[row]
@@ -78,9 +78,7 @@ def fill_origin(row, times, interfaces, directions, header, target):  # type: ig
 
 
 @compiled
-def fill_pauses(  # type: ignore[no-untyped-def]
-    octets, offset, times, interfaces, directions, headers, picked, where, found
-):
+def fill_pauses(octets, offset, times, interfaces, directions, headers, picked, where, found):
     """Fill `found` PAUSE_RECORD[n] from the frames `picked` int64[n].
 
     `where` int64[n] says in which rows their headers are.
@@ -102,7 +100,7 @@ def fill_pauses(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fill_messages(  # type: ignore[no-untyped-def]
+def fill_messages(
     octets, offset, captured, times, interfaces, directions, headers, picked, where, found
 ):
     """Fill `found` CNM_RECORD[n] from the frames `picked` int64[n]; `where` as for pauses."""
@@ -133,7 +131,7 @@ def fill_messages(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fill_probes(octets, offset, times, interfaces, directions, headers, picked, where, found):  # type: ignore[no-untyped-def]
+def fill_probes(octets, offset, times, interfaces, directions, headers, picked, where, found):
     """Fill `found` PROBE_RECORD[n] from the frames `picked` int64[n]; `where` as for pauses."""
     for index in range(picked.size):
         row = picked[index]

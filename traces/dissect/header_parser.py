@@ -76,7 +76,7 @@ SACK, TRIMMED, CREDIT, REQUEST, GRANT, ROCE_ACK, ROCE_NAK, ROCE_RNR_NAK = range(
 
 
 @inlined
-def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
+def transport(octets, at, end, row):
     """The base transport header of RoCE at `at`."""
     if at + BTH > end:
         return
@@ -99,7 +99,7 @@ def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def native_payload_kind(octets, at, end, port):  # type: ignore[no-untyped-def]
+def native_payload_kind(octets, at, end, port):
     """Kind of tailback's own payload behind a UDP header that ends at `at`."""
     if port == frame_layout.UDP_PORT and at + NATIVE_HEADER <= end:
         word = big32(octets, at)
@@ -123,7 +123,7 @@ def native_payload_kind(octets, at, end, port):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def udp_end(octets, at, end, row):  # type: ignore[no-untyped-def]
+def udp_end(octets, at, end, row):
     """Where UDP at `at` ends: nothing is looked for behind what its length announces (RFC 768)."""
     length = big16(octets, at + 4)
     if length or row["version"] == 4:  # 0 over IPv6 is a jumbogram (RFC 2675)
@@ -132,7 +132,7 @@ def udp_end(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def transport_ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
+def transport_ports(octets, at, end, protocol, row):
     """UDP or TCP at `at`, and the known protocols over UDP."""
     if at + 4 > end or (protocol != UDP and protocol != TCP):
         return
@@ -149,7 +149,7 @@ def transport_ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-
 
 
 @inlined
-def ipv4(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
+def ipv4(octets, begin, at, end, row):
     """IPv4 at `at` of a frame that begins at `begin`; returns the protocol of its payload, where
     the payload begins and where the packet ends. ABSENT in place of a protocol: no first fragment.
     """
@@ -178,7 +178,7 @@ def ipv4(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def ipv6_end(octets, at, end):  # type: ignore[no-untyped-def]
+def ipv6_end(octets, at, end):
     """Where the IPv6 packet at `at` ends, of a frame that ends at `end`.
 
     A payload length of 0 with a payload is a jumbogram, whose option says the length (RFC 2675), or
@@ -193,7 +193,7 @@ def ipv6_end(octets, at, end):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def ipv6(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
+def ipv6(octets, begin, at, end, row):
     """IPv6 at `at` of a frame that begins at `begin`; returns what `ipv4` returns."""
     if at + 40 > end or octets[at] >> 4 != 6:
         return np.int64(ABSENT), at, end
@@ -227,7 +227,7 @@ def ipv6(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def control(octets, at, end, row):  # type: ignore[no-untyped-def]
+def control(octets, at, end, row):
     """MAC control (802.3 annex 31) at `at`: PAUSE, PFC (802.1Qbb), grants of a link's credits."""
     if at + 2 > end:
         return
@@ -246,7 +246,7 @@ def control(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def probe(octets, at, end, row):  # type: ignore[no-untyped-def]
+def probe(octets, at, end, row):
     """A probe or an echo at `at`, between tailback's addresses: the EtherType is not reserved."""
     if at + PROBE_PDU > end:
         return
@@ -257,7 +257,7 @@ def probe(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def ethernet(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
+def ethernet(octets, begin, at, end, row):
     """Ethernet at `at` of a frame that begins at `begin`; returns the last EtherType and where its
     payload begins."""
     # two words of 8 octets cost less than two of 6
@@ -284,7 +284,7 @@ def ethernet(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def network(octets, begin, at, end, kind, innermost, row):  # type: ignore[no-untyped-def]
+def network(octets, begin, at, end, kind, innermost, row):
     """What an EtherType announces at `at`; returns the tunnel that it is, if it is one and not
     `innermost`, with what `tunnel_of` returns and the end of what is in it."""
     row["ethertype"] = kind
@@ -320,7 +320,7 @@ def network(octets, begin, at, end, kind, innermost, row):  # type: ignore[no-un
 
 
 @inlined
-def enter_tunnel(row, words, blank, tunnel, number, inner):  # type: ignore[no-untyped-def]
+def enter_tunnel(row, words, blank, tunnel, number, inner):
     """Forget what the headers around a tunnel's payload said, save the tunnel itself, and Ethernet
     where the payload has none of its own."""
     source, destination = row["source"], row["destination"]
@@ -335,7 +335,7 @@ def enter_tunnel(row, words, blank, tunnel, number, inner):  # type: ignore[no-u
 
 
 @compiled
-def frame_headers(octets, begin, size, row, words, blank):  # type: ignore[no-untyped-def]
+def frame_headers(octets, begin, size, row, words, blank):
     """Fill `row`, a HEADERS, from an Ethernet frame of `size` octets that begins at `begin`.
 
     `words` is the same memory as int64[m] and `blank` int64[m] a row without any field. The headers
@@ -366,7 +366,7 @@ def frame_headers(octets, begin, size, row, words, blank):  # type: ignore[no-un
 
 
 @compiled
-def headers(octets, offset, captured, interface, ethernet, rows, words, blank):  # type: ignore[no-untyped-def]
+def headers(octets, offset, captured, interface, ethernet, rows, words, blank):
     """Fill `rows` HEADERS[>= n] for n frames. `ethernet` says which interfaces are dissected.
 
     `words` is the same memory as int64[>= n, m] and `blank` int64[m] a row without any field.

@@ -16,14 +16,14 @@ LEAST = IP + 20
 
 
 @compiled
-def _decode_all(types, octets, kept, lengths, frames):  # type: ignore[no-untyped-def]
+def _decode_all(types, octets, kept, lengths, frames):
     """Decode every row; one that no codec knows stays blank: its kind is FOREIGN."""
     for row in range(frames.size):
         decode(types, octets[row, : kept[row]], lengths[row], frames[row])
 
 
 @compiled
-def _decode_hosts(octets, kept, lengths, frames):  # type: ignore[no-untyped-def]
+def _decode_hosts(octets, kept, lengths, frames):
     """Fill in what programs sent, among those that no codec knows."""
     for row in range(frames.size):
         if frames[row].kind == FOREIGN and kept[row] >= LEAST:

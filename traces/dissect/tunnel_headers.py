@@ -31,7 +31,7 @@ TUNNEL_VXLAN, TUNNEL_GENEVE, TUNNEL_GRE, TUNNEL_ERSPAN, TUNNEL_IP, TUNNEL_MPLS =
 
 
 @inlined
-def has_header(octets, at, end, kind):  # type: ignore[no-untyped-def]
+def has_header(octets, at, end, kind):
     """True if the header that the EtherType `kind` announces at `at` was captured and is one."""
     if kind == ETHERNET_PAYLOAD:
         return at + 14 <= end
@@ -43,7 +43,7 @@ def has_header(octets, at, end, kind):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def below_labels(octets, at, end):  # type: ignore[no-untyped-def]
+def below_labels(octets, at, end):
     """The EtherType of what is below the labels of MPLS at `at`, 0 if unknown, and where it begins.
 
     Labels do not say it: the first four bits do, which are 0 in an Ethernet control word.
@@ -64,7 +64,7 @@ def below_labels(octets, at, end):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def gre_payload(octets, at, end):  # type: ignore[no-untyped-def]
+def gre_payload(octets, at, end):
     """Tunnel, EtherType, place and number of what is in GRE at `at`, as `tunnel_of` has them."""
     number = np.int64(ABSENT)
     if at + 4 > end:
@@ -103,7 +103,7 @@ def gre_payload(octets, at, end):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def udp_payload(octets, at, end):  # type: ignore[no-untyped-def]
+def udp_payload(octets, at, end):
     """Tunnel, EtherType, place and number of what is in UDP at `at`, as `tunnel_of` has them."""
     port, place = big16(octets, at + 2), at + UDP_HEADER
     if port == VXLAN_PORT and place + VXLAN_HEADER <= end and octets[place] & VALID_VNI:
@@ -121,7 +121,7 @@ def udp_payload(octets, at, end):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def tunnel_of(octets, at, end, protocol):  # type: ignore[no-untyped-def]
+def tunnel_of(octets, at, end, protocol):
     """The tunnel of an IP payload at `at`, as a bit of TUNNELS, 0 without one; the EtherType of its
     payload, where it begins, and the number of its network, ABSENT without one."""
     if protocol == UDP and at + UDP_HEADER <= end:

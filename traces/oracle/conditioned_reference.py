@@ -83,7 +83,7 @@ def new_hold(ports: int, held: list[int]) -> np.ndarray:
 
 
 @compiled
-def has_frames_to_send(w, port):  # type: ignore[no-untyped-def]
+def has_frames_to_send(w, port):
     """True if a port has anything to send."""
     if port.control_head != NONE:
         return True
@@ -97,7 +97,7 @@ def has_frames_to_send(w, port):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def note_changes(w, hold, slack, lined, window, now):  # type: ignore[no-untyped-def]
+def note_changes(w, hold, slack, lined, window, now):
     """Note what has begun to wait, and which limiters have another rate, since the last look.
 
     `lined` int64[flows] is when a flow lined up, NEVER for those that have not.
@@ -124,7 +124,7 @@ def note_changes(w, hold, slack, lined, window, now):  # type: ignore[no-untyped
 
 
 @compiled
-def make_next_frame_early(w, lined, window, flow_index, now):  # type: ignore[no-untyped-def]
+def make_next_frame_early(w, lined, window, flow_index, now):
     """Let the source make its next frame, if it is due within the window: the device has taken the
     frame before out of its host queue some clocks before it was on the wire."""
     flow = w.flows[flow_index]
@@ -138,7 +138,7 @@ def make_next_frame_early(w, lined, window, flow_index, now):  # type: ignore[no
 
 
 @compiled
-def move_to_front(w, lane, flow_index):  # type: ignore[no-untyped-def]
+def move_to_front(w, lane, flow_index):
     """Make a ready flow the first of its lane."""
     before = lane.ready_head
     while w.flows[before].ready_next != flow_index:
@@ -152,7 +152,7 @@ def move_to_front(w, lane, flow_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def select_flow(w, slack, lined, window, flow_index, early, now):  # type: ignore[no-untyped-def]
+def select_flow(w, slack, lined, window, flow_index, early, now):
     """Let a NIC's flow be the next, if it may send and is not out of its turn.
 
     Returns when its frame might have started (ps), NEVER when it may not yet.
@@ -183,7 +183,7 @@ def select_flow(w, slack, lined, window, flow_index, early, now):  # type: ignor
 
 
 @compiled
-def choose_step_time(w, hold, row, now):  # type: ignore[no-untyped-def]
+def choose_step_time(w, hold, row, now):
     """A queue is served next at one of two times, as the device knew of a step when the last frame
     started, or not: at the later one, if the device's frame is not before it."""
     other = hold[row, OTHER]
@@ -194,7 +194,7 @@ def choose_step_time(w, hold, row, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def start_departure(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignore[no-untyped-def]
+def start_departure(w, hold, slack, lined, allowed, row, flow_index, now):
     """A frame of the device started at `now`: start the reference's; False when it may not yet.
 
     The frame's `due` and the port's service go by when it might have started.
@@ -241,7 +241,7 @@ def start_departure(w, hold, slack, lined, allowed, row, flow_index, now):  # ty
 
 
 @compiled
-def overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
+def overdue(w, hold, late, now):
     """A port of the device that keeps a control frame for longer than it may be late; else NONE."""
     for row in range(hold.shape[0]):
         port = w.ports[row]
@@ -255,7 +255,7 @@ def overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def release_ports(w, hold, now):  # type: ignore[no-untyped-def]
+def release_ports(w, hold, now):
     """Release the held ports: from now on the reference sends without conditions."""
     for row in range(hold.shape[0]):
         if hold[row, HELD] == 0:
@@ -271,7 +271,7 @@ def release_ports(w, hold, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stop_following(w, hold, state, row, now):  # type: ignore[no-untyped-def]
+def stop_following(w, hold, state, row, now):
     """The device did what the reference does not allow, at this port: stop following it."""
     if state[BLAMED] == NONE:
         state[BLAMED] = row
@@ -280,7 +280,7 @@ def stop_following(w, hold, state, row, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def expires(w, state, actor, now):  # type: ignore[no-untyped-def]
+def expires(w, state, actor, now):
     """Note whether what an actor wakes for is a timer."""
     what, index = w.actors[actor, 0], w.actors[actor, 1]
     if what == WAKE_QUEUE:
@@ -294,14 +294,14 @@ def expires(w, state, actor, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_behind(w, state, flow, close, now):  # type: ignore[no-untyped-def]
+def is_behind(w, state, flow, close, now):
     """True if a timer that has just expired may as well expire behind a frame of this flow."""
     mine = state[WHOSE] == NONE or state[WHOSE] == flow
     return mine and now - state[EXPIRED] < close
 
 
 @compiled
-def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  # type: ignore[no-untyped-def]
+def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):
     """Carry out what is due up to `until`, with a look after each event. FULL or WANTED."""
     while w.tree[1, 0] <= until:
         if state[SENT] + w.outbox.size >= sent.size:
@@ -319,7 +319,7 @@ def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  
 
 
 @compiled
-def follow(  # type: ignore[no-untyped-def]
+def follow(
     w,
     blocks,
     hold,

@@ -40,7 +40,7 @@ def limiter_blocks(built: Assembly, name: str) -> np.ndarray:
 
 
 @compiled
-def receive_in_block(w, blocks, port, index, now):  # type: ignore[no-untyped-def]
+def receive_in_block(w, blocks, port, index, now):
     """A frame reached a port: a limiter that it takes is one of the port's block."""
     if blocks[port, COUNT] == NONE:
         receive(w, port, index, now)

@@ -58,7 +58,7 @@ TRACE = record(
 
 
 @compiled
-def gather(types, octets, offset, captured, original, picked, frames, kept):  # type: ignore[no-untyped-def]
+def gather(types, octets, offset, captured, original, picked, frames, kept):
     """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n], blank ones.
 
     `kept` uint8[n, snap] gets the first octets of all but data frames. A frame that no codec knows
@@ -77,7 +77,7 @@ def gather(types, octets, offset, captured, original, picked, frames, kept):  # 
 
 
 @compiled
-def encoded(w, port, frames, octets):  # type: ignore[no-untyped-def]
+def encoded(w, port, frames, octets):
     """Write frames FRAME[n] as a port (its row) sends them into uint8[n, >= 128], with the MAC
     addresses of the hop where it leads to or from a router; what follows their known octets stays.
     """
@@ -87,7 +87,7 @@ def encoded(w, port, frames, octets):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def collect(w, state, sent, wires):  # type: ignore[no-untyped-def]
+def collect(w, state, sent, wires):
     """Move what the node has sent from the outboxes to `sent` FRAME[n] and `wires` int64[n]."""
     for wire in range(w.outbox_count.size):
         for position in range(w.outbox_count[wire]):
@@ -100,13 +100,13 @@ def collect(w, state, sent, wires):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def word(w, place):  # type: ignore[no-untyped-def]
+def word(w, place):
     """Word of the memory at an address; 0 at none."""
     return w.memory[place] if place != NONE else 0
 
 
 @compiled
-def record_change(w, state, trace, now):  # type: ignore[no-untyped-def]
+def record_change(w, state, trace, now):
     """Record the traced limiter or queue when it has changed; the last rows are kept."""
     if now < state[FROM]:
         return
@@ -145,7 +145,7 @@ def record_change(w, state, trace, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def run_until(w, state, until, through, sent, wires, trace):  # type: ignore[no-untyped-def]
+def run_until(w, state, until, through, sent, wires, trace):
     """Carry out what is due before `until`, and at `until` what comes before arrivals.
 
     `through`: everything that is due at `until` comes before them (a real-time loop does so);
@@ -171,7 +171,7 @@ def run_until(w, state, until, through, sent, wires, trace):  # type: ignore[no-
 
 
 @compiled
-def event_is_near(w, now):  # type: ignore[no-untyped-def]
+def event_is_near(w, now):
     """True if an event of the node itself, which no delivery to a wire is, lies within the clock's
     resolution from `now` on."""
     until = now + RESOLUTION_PS
@@ -185,7 +185,7 @@ def event_is_near(w, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def refill_is_near(w, node_index, now):  # type: ignore[no-untyped-def]
+def refill_is_near(w, node_index, now):
     """True if a limiter of a node is refilled within the clock's resolution from `now` on.
 
     A refill is no event: a message that came before it may change how many tokens it puts in.
@@ -201,7 +201,7 @@ def refill_is_near(w, node_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def feed_frames(  # type: ignore[no-untyped-def]
+def feed_frames(
     w, blocks, state, times, ports, frames, ordinals, through, sent, wires, closes, trace, met
 ):
     """Feed `frames` FRAME[n] that came in at `times` int64[n] (ps) through `ports` int64[n] (rows).

@@ -35,7 +35,7 @@ def new_slack(limiters: int) -> np.ndarray:
 
 
 @compiled
-def note_rates(w, slack, window, now):  # type: ignore[no-untyped-def]
+def note_rates(w, slack, window, now):
     """Note which limiters have another rate, since the last look."""
     for index in range(slack.shape[0]):
         limiter = w.limiters[index]
@@ -59,7 +59,7 @@ def note_rates(w, slack, window, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def refill(w, slack, now):  # type: ignore[no-untyped-def]
+def refill(w, slack, now):
     """Put in the refills that are due. A device has no more than its bucket holds, and one that had
     fewer tokens gets what runs over from the reference's."""
     for index in range(slack.shape[0]):
@@ -77,7 +77,7 @@ def refill(w, slack, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def grant_refills(slack, index, limiter, window, now):  # type: ignore[no-untyped-def]
+def grant_refills(slack, index, limiter, window, now):
     """A frame of a limiter starts: the device may have taken its tokens before the last refill, or
     behind the next one."""
     if now - limiter.tick <= window:
@@ -89,7 +89,7 @@ def grant_refills(slack, index, limiter, window, now):  # type: ignore[no-untype
 
 
 @compiled
-def start_on_device_tokens(w, slack, lined, flow_index, now):  # type: ignore[no-untyped-def]
+def start_on_device_tokens(w, slack, lined, flow_index, now):
     """Start a flow for which the device's tokens may have sufficed."""
     flow = w.flows[flow_index]
     if flow.ready != 0 or flow.head == NONE or flow.limiter == NONE:
@@ -107,7 +107,7 @@ def start_on_device_tokens(w, slack, lined, flow_index, now):  # type: ignore[no
 
 
 @compiled
-def earliest_departure(w, slack, flow_index, early, now):  # type: ignore[no-untyped-def]
+def earliest_departure(w, slack, flow_index, early, now):
     """Earliest start of a frame, where the device's tokens may have been fewer (ps)."""
     flow = w.flows[flow_index]
     if flow.limiter == NONE:
@@ -124,7 +124,7 @@ def earliest_departure(w, slack, flow_index, early, now):  # type: ignore[no-unt
 
 
 @compiled
-def may_lack_tokens(w, slack, flow_index, now):  # type: ignore[no-untyped-def]
+def may_lack_tokens(w, slack, flow_index, now):
     """True if the device's tokens of a flow that is ready may not have sufficed so far."""
     index = w.flows[flow_index].limiter
     if index == NONE:

@@ -14,7 +14,7 @@ from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 
 
 @compiled
-def _decode_all(types, octets, lengths, frames):  # type: ignore[no-untyped-def]
+def _decode_all(types, octets, lengths, frames):
     for row in range(lengths.size):
         decode(types, octets[row], lengths[row], frames[row])  # an unknown one stays blank
 

@@ -28,7 +28,7 @@ WORDS = 3
 
 
 @compiled
-def _read(rig, row):  # type: ignore[no-untyped-def]
+def _read(rig, row):
     """Write the present readings of both clocks."""
     clock_gettime(rig.arrivals[CLOCK], rig.stamp.ctypes.data)
     rig.instants[row, 0] = rig.stamp[0] * 1_000_000_000 + rig.stamp[1]
@@ -36,7 +36,7 @@ def _read(rig, row):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def begin_turn(rig):  # type: ignore[no-untyped-def]
+def begin_turn(rig):
     """A turn of the loop begins, and the run's clock has just been read."""
     if rig.arrivals[REQUESTED] != 0:
         rig.instants[EARLIER, 0] = rig.instants[TURN, 0]
@@ -45,14 +45,14 @@ def begin_turn(rig):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def begin_batch(rig):  # type: ignore[no-untyped-def]
+def begin_batch(rig):
     """A batch was received, and the run's clock has just been read."""
     if rig.arrivals[REQUESTED] != 0:
         _read(rig, BATCH)
 
 
 @compiled
-def since(instants, clock, speed):  # type: ignore[no-untyped-def]
+def since(instants, clock, speed):
     """Time of the run (ps) between the reading `clock` (ns) and the batch that is taken in.
 
     Between two readings the run's clock goes on with the machine's until it is held: what it stood
@@ -68,7 +68,7 @@ def since(instants, clock, speed):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def host_delay(rig, k, wire):  # type: ignore[no-untyped-def]
+def host_delay(rig, k, wire):
     """Time that frame k of the batch, out of a wire, has waited to be taken in (ps of the run); 0
     if not known."""
     control = rig.incoming.control[k]
@@ -85,7 +85,7 @@ def host_delay(rig, k, wire):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def exclude_host_delay(rig, k, wire, frame, now):  # type: ignore[no-untyped-def]
+def exclude_host_delay(rig, k, wire, frame, now):
     """Move the departure that frame k tells, if its octets carry one, by how long it waited."""
     if rig.arrivals[REQUESTED] == 0:
         return

@@ -34,27 +34,27 @@ ROWS = 1 << 14
 
 
 @compiled
-def row_of(rig, socket, kind, flow, sequence):  # type: ignore[no-untyped-def]
+def row_of(rig, socket, kind, flow, sequence):
     """The row of `Rig.left` for a frame: frames of a flow in turn have rows of their own."""
     return ((flow * 2654435761 + sequence) * 31 + kind * 7 + socket) & (rig.left.shape[0] - 1)
 
 
 @compiled
-def holds_frame(row, socket, kind, flow, sequence):  # type: ignore[no-untyped-def]
+def holds_frame(row, socket, kind, flow, sequence):
     """True if a row is that of this frame: another frame may have overwritten it."""
     same = row[SOCKET] == socket and row[KIND] == kind
     return same and row[FLOW] == flow and row[SEQUENCE] == sequence
 
 
 @compiled
-def has_flow_sequence(types, kind):  # type: ignore[no-untyped-def]
+def has_flow_sequence(types, kind):
     """True if frames of a kind have a flow and a sequence: those of links (PAUSE) and of programs
     do not, and their times are passed over."""
     return types[kind].carried != LINK and types[kind].rewrite != REWRITE_COPY
 
 
 @compiled
-def record_sent(w, rig, socket, wire, frame):  # type: ignore[no-untyped-def]
+def record_sent(w, rig, socket, wire, frame):
     """Record a frame that is sent: the kernel will report its time."""
     if not has_flow_sequence(w.types, frame.kind):
         return
@@ -66,7 +66,7 @@ def record_sent(w, rig, socket, wire, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def read_error_queue(w, rig, socket):  # type: ignore[no-untyped-def]
+def read_error_queue(w, rig, socket):
     """Take in what the error queue of a socket holds. Afterwards the run's clock is to be read."""
     batch = rig.errors.batch
     count = error_queue.receive_errors(batch, rig.sockets[socket])
@@ -81,7 +81,7 @@ def read_error_queue(w, rig, socket):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_report(w, rig, socket, k):  # type: ignore[no-untyped-def]
+def apply_report(w, rig, socket, k):
     """Apply message k of a batch, which reports a frame's departure or a failed launch."""
     batch, report = rig.errors.batch, rig.errors.report
     known = error_queue.parse_report(batch.control[k], batch.headers[k, CONTROL_LENGTH], report)
@@ -119,7 +119,7 @@ def apply_report(w, rig, socket, k):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def correct_echo(w, rig, socket, port, frame, now):  # type: ignore[no-untyped-def]
+def correct_echo(w, rig, socket, port, frame, now):
     """Move the departure that an acknowledgement echoes by how late the segment left, where this
     node sent it and knows.
 

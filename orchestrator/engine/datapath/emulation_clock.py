@@ -26,13 +26,13 @@ long at the most (ps), and for how long it is holding it now."""
 
 
 @inlined
-def run_time(elapsed_ns, speed):  # type: ignore[no-untyped-def]
+def run_time(elapsed_ns, speed):
     """Ps of the run in so many ns, at `speed` ps per us: rounded down, however long it lasts."""
     return elapsed_ns // NS_PER_US * speed + elapsed_ns % NS_PER_US * speed // NS_PER_US
 
 
 @inlined
-def elapsed_run_time(rig):  # type: ignore[no-untyped-def]
+def elapsed_run_time(rig):
     """Ps since the start of the run less what was dropped so far; negative before it.
 
     `speed` is ps of the run per us of this machine, REAL_TIME of them unless a pace is asked for.
@@ -47,7 +47,7 @@ def elapsed_run_time(rig):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def horizon_bound(rig):  # type: ignore[no-untyped-def]
+def horizon_bound(rig):
     """Limit of emulated time (ps): the horizon behind the thread that is furthest back."""
     slowest = rig.progress[0]
     for thread in range(1, rig.progress.size):
@@ -56,7 +56,7 @@ def horizon_bound(rig):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def current_time(rig):  # type: ignore[no-untyped-def]
+def current_time(rig):
     """Emulated time now (ps), as this thread sees it: never going back, negative before the start.
 
     Real time that the run will drop is not in it, even before it is counted.
@@ -69,7 +69,7 @@ def current_time(rig):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def next_instant(rig, until):  # type: ignore[no-untyped-def]
+def next_instant(rig, until):
     """The whole ns behind the time last read (ps, at most `until`), for the next frame that comes
     in: its capture tells by times alone in which order a node took frames of several ports.
 
@@ -80,7 +80,7 @@ def next_instant(rig, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def advance(rig):  # type: ignore[no-untyped-def]
+def advance(rig):
     """Begin a turn: the time up to which events may be carried out (ps), never going back.
 
     Every thread writes its own word of `progress` and reads all of them; the first thread alone
@@ -102,6 +102,6 @@ def advance(rig):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def leave_clock(rig):  # type: ignore[no-untyped-def]
+def leave_clock(rig):
     """This thread is done: no other thread waits for it any more."""
     rig.progress[rig.thread[0]] = NEVER

@@ -24,7 +24,7 @@ HOST_BATCH = 8
 
 
 @compiled
-def has_host_queue_space(w, rig, host):  # type: ignore[no-untyped-def]
+def has_host_queue_space(w, rig, host):
     """True if every flow of a host's programs has room for a batch of full frames."""
     for place in range(rig.host_flows.shape[1]):
         row = rig.host_flows[host, place]
@@ -36,7 +36,7 @@ def has_host_queue_space(w, rig, host):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def flow_to(w, rig, host, destination):  # type: ignore[no-untyped-def]
+def flow_to(w, rig, host, destination):
     """The flow that a host's packets to a destination take; NONE where the plan has none."""
     for place in range(rig.host_flows.shape[1]):
         row = rig.host_flows[host, place]
@@ -46,7 +46,7 @@ def flow_to(w, rig, host, destination):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive_from_programs(w, rig, host, now):  # type: ignore[no-untyped-def]
+def receive_from_programs(w, rig, host, now):
     """Queue a batch of what a host's programs have sent. Returns their number, or -errno.
 
     The frames lie in their rows with room for a tag behind the addresses, see `syscalls.arm`.
@@ -83,7 +83,7 @@ def receive_from_programs(w, rig, host, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_to_programs(w, rig):  # type: ignore[no-untyped-def]
+def send_to_programs(w, rig):
     """Send what has arrived for programs to their namespaces, without the tag."""
     wires = rig.wires.shape[0]
     for host in range(rig.host_sockets.size):
@@ -102,7 +102,7 @@ def send_to_programs(w, rig):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def post_untagged(batch, slot, length):  # type: ignore[no-untyped-def]
+def post_untagged(batch, slot, length):
     """Put a frame of row `slot` behind those that the next `flush` sends, its tag left out."""
     k = batch.state[at.QUEUED]
     row = batch.octets[slot].ctypes.data

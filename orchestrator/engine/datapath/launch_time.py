@@ -29,14 +29,14 @@ QUEUE_NS = 150_000
 
 
 @compiled
-def begin_launches(rig):  # type: ignore[no-untyped-def]
+def begin_launches(rig):
     """Frames are about to be sent, and the run's clock has just been read."""
     clock_gettime(CLOCK_TAI, rig.stamp.ctypes.data)
     rig.launches[TAI] = rig.stamp[0] * 1_000_000_000 + rig.stamp[1]
 
 
 @compiled
-def set_launch_time(rig, wire, due, now):  # type: ignore[no-untyped-def]
+def set_launch_time(rig, wire, due, now):
     """Write beside the frame that is posted next when it is to leave; how late that is (ps)."""
     batch = rig.outgoing
     k = batch.state[QUEUED]

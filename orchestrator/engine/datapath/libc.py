@@ -56,7 +56,7 @@ if DISABLED:
 else:
 
     @compiled
-    def last_error(scratch):  # type: ignore[no-untyped-def]
+    def last_error(scratch):
         """errno of this thread's last failed call; `scratch` is int64[1] of this thread's."""
         scratch[0] = 0
         memcpy(scratch.ctypes.data, errno_location(), 4)
@@ -64,7 +64,7 @@ else:
 
 
 @compiled
-def monotonic_ns(timespec):  # type: ignore[no-untyped-def]
+def monotonic_ns(timespec):
     """CLOCK_MONOTONIC in ns. `timespec` is scratch, int64[2], one per thread."""
     clock_gettime(CLOCK_MONOTONIC, timespec.ctypes.data)
     return timespec[0] * 1_000_000_000 + timespec[1]

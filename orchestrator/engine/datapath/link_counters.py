@@ -18,7 +18,7 @@ the same sequence as the one before of their flow."""
 
 
 @inlined
-def count_order(rig, wire, frame, end):  # type: ignore[no-untyped-def]
+def count_order(rig, wire, frame, end):
     """Compare a data frame with the latest of its flow at this end: 0 sends, 4 receives."""
     if frame.kind != DATA or frame.flow < 0 or frame.flow >= rig.latest.shape[2]:
         return
@@ -33,7 +33,7 @@ def count_order(rig, wire, frame, end):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def count_sent(rig, wire, frame):  # type: ignore[no-untyped-def]
+def count_sent(rig, wire, frame):
     """A frame was put on a wire; it was to be at the other end when it was due."""
     rig.tally[wire, SENT] += 1
     rig.tally[wire, SENT_PS] += frame.due
@@ -41,7 +41,7 @@ def count_sent(rig, wire, frame):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def count_received(rig, wire, now):  # type: ignore[no-untyped-def]
+def count_received(rig, wire, now):
     """A frame came out of a wire, whatever it is."""
     rig.tally[wire, RECEIVED] += 1
     rig.tally[wire, RECEIVED_PS] += now

@@ -37,7 +37,7 @@ def poll_words(sockets: Sequence[int]) -> np.ndarray:
 
 
 @compiled
-def poll_sockets(polled):  # type: ignore[no-untyped-def]
+def poll_sockets(polled):
     """Find out which of the sockets in `polled` (see `poll_words`) something waits in.
 
     One call for all of them: most have nothing most of the time, and a call for each of twenty is
@@ -47,13 +47,13 @@ def poll_sockets(polled):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_socket_readable(polled, place):  # type: ignore[no-untyped-def]
+def is_socket_readable(polled, place):
     """True if the last `poll_sockets` reported frames or an error at this socket."""
     return (polled[place] >> 48) != 0
 
 
 @inlined
-def arm(batch, message, slot):  # type: ignore[no-untyped-def]
+def arm(batch, message, slot):
     """Let the next frame that arrives as number `message` of a batch go to row `slot`.
 
     The row is given in two parts with the place of a VLAN tag between them, for the kernel takes
@@ -70,7 +70,7 @@ def arm(batch, message, slot):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive(batch, socket, first_interface):  # type: ignore[no-untyped-def]
+def receive(batch, socket, first_interface):
     """Take what has arrived, at most one batch. Returns the number of frames, or -errno.
 
     Frame k lies in row slots[k], came in through port ports[k] (its interface index less
@@ -97,7 +97,7 @@ def receive(batch, socket, first_interface):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _restore_tag(batch, k, length):  # type: ignore[no-untyped-def]
+def _restore_tag(batch, k, length):
     """Make row slots[k] what was on the wire; returns the frame's length.
 
     Words of the control message: 2 is status and length, 4 holds the tag (16 bits) and its type.
@@ -119,7 +119,7 @@ def _restore_tag(batch, k, length):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def post(batch, port, slot, known, length):  # type: ignore[no-untyped-def]
+def post(batch, port, slot, known, length):
     """Put a frame behind those that the next `flush` sends; False when the batch is full.
 
     The first `known` octets are those of row `slot`; zeros follow up to `length`. The row must
@@ -141,7 +141,7 @@ def post(batch, port, slot, known, length):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def flush(batch, socket):  # type: ignore[no-untyped-def]
+def flush(batch, socket):
     """Send everything that was posted, in order. Returns the number of frames, or -errno of the
     last one that could not be sent.
 
@@ -181,7 +181,7 @@ def flush(batch, socket):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_retries(batch, k):  # type: ignore[no-untyped-def]
+def send_retries(batch, k):
     """Number of retries for frame k: 0 if its port has refused a frame that was no longer
     as often as SEND_TRIES, and has taken none like it since.
 
@@ -192,7 +192,7 @@ def send_retries(batch, k):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def restore_retries(batch, first, last):  # type: ignore[no-untyped-def]
+def restore_retries(batch, first, last):
     """Allow retries again for ports that took a frame as long as one that they had refused."""
     for k in range(first, last):
         port = batch.ports[k]

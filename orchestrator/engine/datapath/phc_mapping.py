@@ -27,7 +27,7 @@ FURTHEST_NS = 10**12
 
 
 @compiled
-def system_time(clocks, wire, reading):  # type: ignore[no-untyped-def]
+def system_time(clocks, wire, reading):
     """The system's clock (ns) when the clock of a wire's port read `reading` (ns)."""
     line = clocks[wire, LINE]
     if line == 0:
@@ -37,7 +37,7 @@ def system_time(clocks, wire, reading):  # type: ignore[no-untyped-def]
     return clocks[wire, begin + 1] + passed + passed * clocks[wire, begin + 2] // 10**9
 
 
-def write_clock_mapping(clocks, wire, own_ns, system_ns, ppb):  # type: ignore[no-untyped-def]
+def write_clock_mapping(clocks, wire, own_ns, system_ns, ppb):
     """Have a wire's times carried over by another line from now on. Call it from Python."""
     line = 2 if clocks[wire, LINE] == 1 else 1
     begin = FIRST + (line - 1) * EACH

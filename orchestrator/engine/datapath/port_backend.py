@@ -29,7 +29,7 @@ PACKET, XDP = range(2)
 
 
 @compiled
-def begin(w, rig):  # type: ignore[no-untyped-def]
+def begin(w, rig):
     """Give the ports rows to receive into."""
     if rig.backend[0] == XDP:
         xdp_socket_io.fill_rings(w, rig.rings)
@@ -39,7 +39,7 @@ def begin(w, rig):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def poll_ports(w, rig):  # type: ignore[no-untyped-def]
+def poll_ports(w, rig):
     """Number of sockets with frames, of nodes and then of hosts of programs; less than 0: -errno.
 
     `rig.polled` tells which, in the same order; XDP sockets are not in it.
@@ -57,7 +57,7 @@ def poll_ports(w, rig):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_readable(rig, place):  # type: ignore[no-untyped-def]
+def is_readable(rig, place):
     """True if the last `poll_ports` reported frames at this socket."""
     if rig.backend[0] == XDP and place < rig.sockets.size:
         return xdp_socket_io.has_waiting_frame(rig.rings, place)
@@ -65,7 +65,7 @@ def is_readable(rig, place):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def receive(rig, node):  # type: ignore[no-untyped-def]
+def receive(rig, node):
     """Take what has arrived at a node, at most one batch; the number of frames, or -errno."""
     if rig.backend[0] == XDP:
         return xdp_socket_io.receive(rig.rings, rig.incoming, node)
@@ -73,7 +73,7 @@ def receive(rig, node):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def arm(rig, k, slot):  # type: ignore[no-untyped-def]
+def arm(rig, k, slot):
     """Give the port that frame k came from a row for another one."""
     if rig.backend[0] == XDP:
         xdp_socket_io.refill(rig.rings, rig.rings.origin[k], slot, rig.incoming.octets.shape[1])
@@ -82,7 +82,7 @@ def arm(rig, k, slot):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def post(w, rig, wire, slot, known, length):  # type: ignore[no-untyped-def]
+def post(w, rig, wire, slot, known, length):
     """Put a frame behind those that the next `flush` sends; zeros follow its `known` octets."""
     if rig.backend[0] == XDP:
         xdp_socket_io.post(w, rig.rings, rig.outgoing, wire, slot, known, length)
@@ -91,7 +91,7 @@ def post(w, rig, wire, slot, known, length):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def flush(w, rig, node, first, last):  # type: ignore[no-untyped-def]
+def flush(w, rig, node, first, last):
     """Send what was posted for the wires from `first` to before `last`, all of one node, and empty
     their outboxes."""
     if rig.backend[0] == XDP:

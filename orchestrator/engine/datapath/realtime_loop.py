@@ -56,7 +56,7 @@ EVENTS_PER_FLUSH = 64
 
 
 @compiled
-def flush_outbox(w, rig):  # type: ignore[no-untyped-def]
+def flush_outbox(w, rig):
     """Put the frames in the outbox on their wires, socket by socket."""
     first = 0
     wires = rig.wires.shape[0]
@@ -75,7 +75,7 @@ def flush_outbox(w, rig):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def run_due_events(w, now, done):  # type: ignore[no-untyped-def]
+def run_due_events(w, now, done):
     """Carry out what is due by `now`, but no more than a flush of the wires has room for, of which
     `done` were carried out before; returns how many these are then."""
     before = done
@@ -89,7 +89,7 @@ def run_due_events(w, now, done):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def run_all_due_events(w, rig, now, done):  # type: ignore[no-untyped-def]
+def run_all_due_events(w, rig, now, done):
     """Carry out everything that is due by `now`. Of the frames that this puts into the outboxes as
     many may wait there as one flush has room for; `done` and the answer are events since the last.
     """
@@ -102,7 +102,7 @@ def run_all_due_events(w, rig, now, done):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def flush_socket(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
+def flush_socket(w, rig, socket, first, last):
     """Send what waits for the wires from `first` to before `last`, all of one socket."""
     now = current_time(rig)
     timed = rig.departures[departure_times.REQUESTED] != 0
@@ -142,7 +142,7 @@ def flush_socket(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_program_frame(w, octets, frame):  # type: ignore[no-untyped-def]
+def is_program_frame(w, octets, frame):
     """True if the frame belongs to a flow of programs; writes that flow into the descriptor."""
     if 0 <= frame.flow < w.flows.size and w.flows[frame.flow].mode == PROGRAMS:
         return w.flows[frame.flow].destination == frame.destination
@@ -158,7 +158,7 @@ def is_program_frame(w, octets, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def decode_frame(w, octets, length, index):  # type: ignore[no-untyped-def]
+def decode_frame(w, octets, length, index):
     """Decode a frame into row `index`; False when no node of this run sent it."""
     frame = w.frames[index]
     if length > octets.size:
@@ -177,7 +177,7 @@ def decode_frame(w, octets, length, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def process_batch(w, rig, socket, until):  # type: ignore[no-untyped-def]
+def process_batch(w, rig, socket, until):
     """Hand what arrived at a socket to its node; how many frames there were.
 
     What arrives after `until` counts as of then: no event beyond the end is carried out. What the
@@ -228,7 +228,7 @@ def process_batch(w, rig, socket, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive_program_frames(w, rig, host, until):  # type: ignore[no-untyped-def]
+def receive_program_frames(w, rig, host, until):
     """Queue what programs of a host have sent, while there is room; how many frames there were."""
     if not has_host_queue_space(w, rig, host):
         return 0
@@ -239,7 +239,7 @@ def receive_program_frames(w, rig, host, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive_all(w, rig, until):  # type: ignore[no-untyped-def]
+def receive_all(w, rig, until):
     """Take a batch in from every socket that has something. Returns 0, or -errno.
 
     The turn goes on meanwhile: time is bound by its beginning, so that it does not outrun what
@@ -259,7 +259,7 @@ def receive_all(w, rig, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def loop_iteration(w, rig, until):  # type: ignore[no-untyped-def]
+def loop_iteration(w, rig, until):
     """Carry out what is due by now, then take in a batch from each socket that has something.
 
     Returns 0; ENDED at `until`; -1 when a socket failed.
@@ -281,7 +281,7 @@ def loop_iteration(w, rig, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def drive(w, rig, until):  # type: ignore[no-untyped-def]
+def drive(w, rig, until):
     """Drive a world in real time up to `until` (ps) or until its clock's `stop` is set.
 
     Returns 0, or -1 when a socket failed.
@@ -290,7 +290,7 @@ def drive(w, rig, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def drive_by_reference(w, rig, until):  # type: ignore[no-untyped-def]
+def drive_by_reference(w, rig, until):
     """`drive`, of a rig that is at hand by reference."""
     port_backend.begin(w, rig)
     if rig.host_sockets.size > 0:

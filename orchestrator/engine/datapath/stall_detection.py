@@ -15,7 +15,7 @@ from orchestrator.engine.jit import compiled, inlined
 
 
 @compiled
-def watch_clock(until_ns, floor_ns, gaps, least, stamp):  # type: ignore[no-untyped-def]
+def watch_clock(until_ns, floor_ns, gaps, least, stamp):
     """Spin until a time of CLOCK_MONOTONIC; how many gaps above `floor_ns` there were.
 
     `gaps` int64[n, 2] takes the beginning and length of the first n of them (ns), `least` int64[1]
@@ -99,7 +99,7 @@ def words(floor_ns: int) -> np.ndarray:
 
 
 @compiled
-def second_number(text, octets):  # type: ignore[no-untyped-def]
+def second_number(text, octets):
     """The second of some decimal numbers in the first octets of a text; NONE: there is none."""
     found, number, inside = 0, np.int64(0), False
     for place in range(octets):
@@ -116,7 +116,7 @@ def second_number(text, octets):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def query_thread_usage(rig):  # type: ignore[no-untyped-def]
+def query_thread_usage(rig):
     """Read the kernel's accounting of this thread into the words of `rig.stalled`."""
     stalled = rig.stalled
     clock_gettime(CLOCK_THREAD_CPUTIME, rig.usage.ctypes.data)
@@ -128,19 +128,19 @@ def query_thread_usage(rig):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def now_ns(rig):  # type: ignore[no-untyped-def]
+def now_ns(rig):
     """The reading of CLOCK_MONOTONIC that the loop took last (ns)."""
     return rig.stamp[0] * 1_000_000_000 + rig.stamp[1]
 
 
 @inlined
-def work_done(w, rig):  # type: ignore[no-untyped-def]
+def work_done(w, rig):
     """Events carried out and frames taken in so far."""
     return w.clock[0].events + rig.stalled[FRAMES]
 
 
 @compiled
-def begin_stall_detection(w, rig, now):  # type: ignore[no-untyped-def]
+def begin_stall_detection(w, rig, now):
     """The loop begins, at `now` (CLOCK_MONOTONIC, ns): from here on turns are looked at."""
     query_thread_usage(rig)
     stalled = rig.stalled
@@ -152,7 +152,7 @@ def begin_stall_detection(w, rig, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def query_thread_usage_at(rig, now):  # type: ignore[no-untyped-def]
+def query_thread_usage_at(rig, now):
     """Query at `now`; the time of the answers: later if a stall fell between two of them, which
     one of them would count for one iteration and the other for the next."""
     for _ in range(TRIES):
@@ -166,7 +166,7 @@ def query_thread_usage_at(rig, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def record_iteration(w, rig, now, work):  # type: ignore[no-untyped-def]
+def record_iteration(w, rig, now, work):
     """Ask the kernel, and keep the turn that ended just now where it was a long one of the run;
     its row, NONE where it has none. `rig.stalled[QUERIED_NS]`: when it ended, `now` or later."""
     stalled = rig.stalled
@@ -199,7 +199,7 @@ def record_iteration(w, rig, now, work):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def check_last_iteration(w, rig):  # type: ignore[no-untyped-def]
+def check_last_iteration(w, rig):
     """A turn has begun, and the clock was read: the row of the one before it, mostly NONE."""
     stalled = rig.stalled
     now = now_ns(rig)
@@ -219,7 +219,7 @@ def check_last_iteration(w, rig):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def end_backlog(w, rig, row):  # type: ignore[no-untyped-def]
+def end_backlog(w, rig, row):
     """Write the backlog of a stall into its row: the work due by the beginning of this
     iteration, now carried out."""
     rig.stalls[row, AFTER] = work_done(w, rig) - rig.stalled[BEGAN_WORK]

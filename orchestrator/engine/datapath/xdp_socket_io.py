@@ -67,7 +67,7 @@ def no_rings() -> Rings:
 
 
 @compiled
-def fill_rings(w, xdp):  # type: ignore[no-untyped-def]
+def fill_rings(w, xdp):
     """Give every socket the rows that it is to receive into."""
     for s in range(xdp.sockets.shape[0]):
         while xdp.sockets[s, STOCK] < xdp.rings[s, FILL, of.SIZE]:
@@ -79,7 +79,7 @@ def fill_rings(w, xdp):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def refill(xdp, s, slot, stride):  # type: ignore[no-untyped-def]
+def refill(xdp, s, slot, stride):
     """Let the kernel receive into a row for socket s; as many rows as the ring holds are there."""
     ring = xdp.rings[s, FILL]
     store_entry(of.entry_address(ring, ring[of.AT], ROW_OCTETS), slot * stride)
@@ -87,7 +87,7 @@ def refill(xdp, s, slot, stride):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def has_waiting_frame(xdp, node):  # type: ignore[no-untyped-def]
+def has_waiting_frame(xdp, node):
     """True if a frame waits in any socket of a node."""
     found = 0
     for s in range(xdp.first[node], xdp.first[node + 1]):
@@ -96,7 +96,7 @@ def has_waiting_frame(xdp, node):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive(xdp, batch, node):  # type: ignore[no-untyped-def]
+def receive(xdp, batch, node):
     """Take what has arrived at a node, at most one batch; the number of frames.
 
     As `syscalls.receive`: frame k lies in row slots[k], came in through port ports[k], is
@@ -126,7 +126,7 @@ def receive(xdp, batch, node):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _read(batch, k, entry):  # type: ignore[no-untyped-def]
+def _read(batch, k, entry):
     """Message k is the frame of an entry of RX; it is moved where a driver put it elsewhere."""
     stride = batch.octets.shape[1]
     address = load_entry(entry)
@@ -141,13 +141,13 @@ def _read(batch, k, entry):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def longest(octets):  # type: ignore[no-untyped-def]
+def longest(octets):
     """The longest frame that a row holds: the end of it lies in the next one's headroom."""
     return octets.shape[1] - HEADROOM
 
 
 @compiled
-def post(w, xdp, batch, wire, slot, known, length):  # type: ignore[no-untyped-def]
+def post(w, xdp, batch, wire, slot, known, length):
     """Put a frame behind those that the next `flush` of its wire sends, zeros behind the first
     `known` octets. One that cannot be is counted as unsent, and its row given back."""
     s = xdp.sender[wire]
@@ -169,7 +169,7 @@ def post(w, xdp, batch, wire, slot, known, length):  # type: ignore[no-untyped-d
 
 
 @compiled
-def start_transmission(w, xdp, batch, s):  # type: ignore[no-untyped-def]
+def start_transmission(w, xdp, batch, s):
     """Have the kernel send what was handed to socket s, and take back the rows it is done with.
 
     One call sends some tens of frames. EBUSY: the interface dropped the last frame that was taken.
@@ -200,7 +200,7 @@ def start_transmission(w, xdp, batch, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def reclaim_unsent(w, xdp, batch, s):  # type: ignore[no-untyped-def]
+def reclaim_unsent(w, xdp, batch, s):
     """Take back what the kernel has not taken from socket s, and does not while it cannot send."""
     ring = xdp.rings[s, TX]
     left = of.unconsumed(ring)
@@ -212,7 +212,7 @@ def reclaim_unsent(w, xdp, batch, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def reclaim_sent(w, xdp, s):  # type: ignore[no-untyped-def]
+def reclaim_sent(w, xdp, s):
     """Give the rows of the frames that socket s has sent back to the pool."""
     ring = xdp.rings[s, DONE]
     count = of.filled_entries(ring)
@@ -227,7 +227,7 @@ def reclaim_sent(w, xdp, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def service_rings(w, xdp, batch):  # type: ignore[no-untyped-def]
+def service_rings(w, xdp, batch):
     """Maintain the sockets once per iteration: sent rows return to the pool, frames that the
     kernel did not take at once are offered again, and a driver that waits for rows is woken."""
     for s in range(xdp.sockets.shape[0]):

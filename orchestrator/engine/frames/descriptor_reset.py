@@ -14,7 +14,7 @@ from orchestrator.engine.records import FRAME, NONE
 
 
 @inlined
-def reset_descriptor(frame, kind, length, priority, flow, source, destination):  # type: ignore[no-untyped-def]
+def reset_descriptor(frame, kind, length, priority, flow, source, destination):
     """Make a descriptor that of a new frame, of which is known what every frame has.
 
     It is in no list, delay line, port or buffer; it says nothing and has passed no router. The
@@ -48,7 +48,7 @@ def reset_descriptor(frame, kind, length, priority, flow, source, destination): 
 
 
 @inlined
-def clear_message(message, kind):  # type: ignore[no-untyped-def]
+def clear_message(message, kind):
     """Let a kernel begin a message: what it may say is neutral, whatever was said before."""
     message.kind = kind
     message.feedback = 0

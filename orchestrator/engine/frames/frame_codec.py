@@ -84,7 +84,7 @@ FOREIGN = -1
 
 
 @inlined
-def number_at(octets, place, size):  # type: ignore[no-untyped-def]
+def number_at(octets, place, size):
     """The big-endian number of `size` octets at `place`; eight are two's complement."""
     value = np.int64(0)
     for k in range(size):
@@ -93,14 +93,14 @@ def number_at(octets, place, size):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def join(octets, place, size, value):  # type: ignore[no-untyped-def]
+def join(octets, place, size, value):
     """Write the bits of a big-endian number to those that are there."""
     for k in range(size):
         octets[place + k] |= (value >> (8 * (size - 1 - k))) & 0xFF
 
 
 @compiled
-def on_wire(t, k, value):  # type: ignore[no-untyped-def]
+def on_wire(t, k, value):
     """Encoded number of field `k` of a type for a value of the descriptor."""
     if t.fields[k, OP] == MAC:
         return mac_of(value)
@@ -116,7 +116,7 @@ def on_wire(t, k, value):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def off_wire(t, k, wire):  # type: ignore[no-untyped-def]
+def off_wire(t, k, wire):
     """The value that the octets of field `k` of a type say."""
     if t.fields[k, OP] == MAC:
         return index_of_mac(wire)
@@ -131,27 +131,27 @@ def off_wire(t, k, wire):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def near_wire(t, k, frame):  # type: ignore[no-untyped-def]
+def near_wire(t, k, frame):
     """Encoded number of a field that is relative to another word."""
     beyond = read_word(frame, t.fields[k, WORD]) + 1
     return (read_word(frame, t.fields[k, RELATIVE]) + beyond) & t.fields[k, MASK]
 
 
 @inlined
-def off_near(t, k, wire, frame):  # type: ignore[no-untyped-def]
+def off_near(t, k, wire, frame):
     """The value of such a field, of a frame whose other word is known."""
     return ((wire - read_word(frame, t.fields[k, RELATIVE])) & t.fields[k, MASK]) - 1
 
 
 @compiled
-def sampled_length(mark):  # type: ignore[no-untyped-def]
+def sampled_length(mark):
     """Length of a message about a tagged frame of `mark` octets, whose beginning it repeats."""
     msdu = min(max(mark - at.MSDU, 0), at.CNM_MSDU_OCTETS)
     return max(at.CNM_MSDU + msdu, at.MINIMUM)
 
 
 @compiled
-def encode(types, frame, octets):  # type: ignore[no-untyped-def]
+def encode(types, frame, octets):
     """Write the known octets of the frame that a descriptor stands for.
 
     Returns how many were written; the rest up to the frame's length is zeros, which the caller
@@ -187,7 +187,7 @@ def encode(types, frame, octets):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
+def looks_like(t, octets, begin, end):
     """True if the fixed octets from `begin` to before `end` are those of a type."""
     for k in range(t.telling_used):
         place = t.telling[k]
@@ -197,13 +197,13 @@ def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def has_invalid_values(t, k):  # type: ignore[no-untyped-def]
+def has_invalid_values(t, k):
     """True if field `k` of a type has invalid encodings: most numbers have none."""
     return t.fields[k, FLAGS] & CHECKED != 0 or t.fields[k, OP] not in (NUMBER, NEAR)
 
 
 @compiled
-def is_field_valid(t, k, octets, length):  # type: ignore[no-untyped-def]
+def is_field_valid(t, k, octets, length):
     """True if the octets of field `k` are valid for a frame of this type, of `length` octets."""
     op, place, flags = t.fields[k, OP], t.fields[k, AT], t.fields[k, FLAGS]
     if op == CHECKSUM:
@@ -219,7 +219,7 @@ def is_field_valid(t, k, octets, length):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def matches_type(t, octets, length, held):  # type: ignore[no-untyped-def]
+def matches_type(t, octets, length, held):
     """True if a frame, of which `held` octets are there, is of a type."""
     if held < t.needs or length < t.least or not looks_like(t, octets, 0, t.needs):
         return False
@@ -235,7 +235,7 @@ def matches_type(t, octets, length, held):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def has_sample(t, octets, length, held):  # type: ignore[no-untyped-def]
+def has_sample(t, octets, length, held):
     """True if the frame that a message is about has a known type and a complete header."""
     end = t.sample + at.DATA_HEADER - at.MSDU
     if t.sample == 0 or held < end or not looks_like(t, octets, t.sample, end):
@@ -247,7 +247,7 @@ def has_sample(t, octets, length, held):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def decode(types, octets, length, frame):  # type: ignore[no-untyped-def]
+def decode(types, octets, length, frame):
     """Fill `frame` from a received frame of `length` octets; returns its kind, or FOREIGN.
 
     `octets` may hold only the beginning of the frame (a snapped row). Every field is set; for a
@@ -268,7 +268,7 @@ def decode(types, octets, length, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fill(t, octets, length, held, kind, frame):  # type: ignore[no-untyped-def]
+def fill(t, octets, length, held, kind, frame):
     """Set every field of a descriptor from the octets of a frame that is of a type."""
     reset_descriptor(frame, kind, length, 0, NONE, NONE, NONE)
     with_sample = has_sample(t, octets, length, held)

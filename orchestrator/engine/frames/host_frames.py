@@ -19,7 +19,7 @@ SHORTEST = at.DATA_HEADER
 
 
 @compiled
-def destination_of(octets, length):  # type: ignore[no-untyped-def]
+def destination_of(octets, length):
     """The address index that a program's IPv4 packet goes to; UNKNOWN for any other frame.
 
     `octets` has the packet where it lies in a tagged frame; `length` is without the tag.
@@ -31,7 +31,7 @@ def destination_of(octets, length):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def address_host(octets, source, destination, priority, length):  # type: ignore[no-untyped-def]
+def address_host(octets, source, destination, priority, length):
     """Write addresses and tag of a frame of `length` octets, tag included; returns its length."""
     put48(octets, 0, mac_of(destination))
     put48(octets, at.SOURCE_MAC, mac_of(source))
@@ -43,7 +43,7 @@ def address_host(octets, source, destination, priority, length):  # type: ignore
 
 
 @compiled
-def decode_host(octets, length, frame):  # type: ignore[no-untyped-def]
+def decode_host(octets, length, frame):
     """Fill a descriptor from a tagged IPv4 frame between emulated addresses; False: it is none."""
     source = index_of_mac(get48(octets, at.SOURCE_MAC))
     destination = index_of_ip(get32(octets, at.IP + 16))
@@ -59,13 +59,13 @@ def decode_host(octets, length, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def source_of(octets):  # type: ignore[no-untyped-def]
+def source_of(octets):
     """The address index that a program's packet comes from, by its IPv4 address; UNKNOWN."""
     return index_of_ip(get32(octets, at.IP + 12))
 
 
 @compiled
-def rewrite_host(octets, mark, hops):  # type: ignore[no-untyped-def]
+def rewrite_host(octets, mark, hops):
     """Give a program's packet the TOS of its descriptor, and take `hops` from its TTL."""
     put_word(octets, at.IP, (get16(octets, at.IP) & 0xFF00) | (mark & 0xFF))
     put_word(octets, at.IP + 8, get16(octets, at.IP + 8) - (hops << 8))

@@ -9,7 +9,7 @@ from orchestrator.engine.jit import compiled
 
 
 @compiled
-def checksum(octets, ip):  # type: ignore[no-untyped-def]
+def checksum(octets, ip):
     """The IPv4 header checksum (RFC 791) over the ten words at `ip`."""
     total = 0
     for word in range(10):
@@ -20,7 +20,7 @@ def checksum(octets, ip):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def rewrite(octets, mark, hops):  # type: ignore[no-untyped-def]
+def rewrite(octets, mark, hops):
     """Give a data frame's octets the TOS and the TTL that its descriptor says."""
     put_word(octets, at.IP, (get16(octets, at.IP) & 0xFF00) | (mark & 0xFF))
     protocol = get16(octets, at.IP + 8) & 0xFF
@@ -28,7 +28,7 @@ def rewrite(octets, mark, hops):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def put_word(octets, place, new):  # type: ignore[no-untyped-def]
+def put_word(octets, place, new):
     """Write a word of the IP header where it differs; the checksum follows (RFC 1624)."""
     old = get16(octets, place)
     if new == old:
@@ -41,7 +41,7 @@ def put_word(octets, place, new):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def address_hop(octets, source, destination):  # type: ignore[no-untyped-def]
+def address_hop(octets, source, destination):
     """Write the MAC addresses of one hop; a `source` that is UNKNOWN stays as it is."""
     put48(octets, 0, mac_of(destination))
     if source != UNKNOWN:

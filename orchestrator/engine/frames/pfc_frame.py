@@ -12,7 +12,7 @@ from orchestrator.engine.jit import compiled
 
 
 @compiled
-def quanta_of(frame, priority):  # type: ignore[no-untyped-def]
+def quanta_of(frame, priority):
     """The quanta of a priority."""
     if priority < 2:
         word = frame.feedback
@@ -26,7 +26,7 @@ def quanta_of(frame, priority):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def set_quanta(frame, priority, quanta):  # type: ignore[no-untyped-def]
+def set_quanta(frame, priority, quanta):
     """Set the quanta of a priority, at most 65 535."""
     shift = 16 * (priority & 1)
     keep = 0xFFFF << (16 - shift)

@@ -18,7 +18,7 @@ ROUTE_HEADER = 8
 
 
 @compiled
-def crc_octet(crc, octet):  # type: ignore[no-untyped-def]
+def crc_octet(crc, octet):
     """The CRC-32 of Ethernet, reflected, one octet further; not complemented."""
     crc ^= octet
     for _ in range(8):
@@ -27,7 +27,7 @@ def crc_octet(crc, octet):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def icrc(octets, ip, end):  # type: ignore[no-untyped-def]
+def icrc(octets, ip, end):
     """The ICRC over an IPv4 packet without options from `ip` to before `end`, UDP and BTH in it."""
     crc = 0xFFFFFFFF
     for _ in range(ROUTE_HEADER):
@@ -41,7 +41,7 @@ def icrc(octets, ip, end):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def put_icrc(octets, at, ip):  # type: ignore[no-untyped-def]
+def put_icrc(octets, at, ip):
     """Write the ICRC of the packet that begins at `ip` to octet `at`, behind it, little-endian."""
     crc = icrc(octets, ip, at)
     for place in range(4):
@@ -49,7 +49,7 @@ def put_icrc(octets, at, ip):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_icrc(octets, at, ip):  # type: ignore[no-untyped-def]
+def is_icrc(octets, at, ip):
     """True if the ICRC at octet `at` is right."""
     crc = icrc(octets, ip, at)
     wrong = 0

@@ -37,19 +37,19 @@ STAMP_OCTETS = 4 * WORDS
 
 
 @inlined
-def room_octets(hops):  # type: ignore[no-untyped-def]
+def room_octets(hops):
     """Octets of a frame that the stamps of `hops` ports take."""
     return 0 if hops == 0 else HEAD_OCTETS + STAMP_OCTETS * hops
 
 
 @inlined
-def headers_of(flow):  # type: ignore[no-untyped-def]
+def headers_of(flow):
     """Octets of a flow's segments that are no part of a message."""
     return HEADERS + room_octets(flow.stamps)
 
 
 @compiled
-def write_stamp(row, queued, sent, time_ps, rate, port):  # type: ignore[no-untyped-def]
+def write_stamp(row, queued, sent, time_ps, rate, port):
     """A port stamps: each word as its octets say it. Without room it is only counted."""
     hop = row[STAMPED]
     row[STAMPED] = min(hop + 1, 255)
@@ -64,7 +64,7 @@ def write_stamp(row, queued, sent, time_ps, rate, port):  # type: ignore[no-unty
 
 
 @compiled
-def write_extreme_stamp(row, which, signal, sent, time_ps, rate, port):  # type: ignore[no-untyped-def]
+def write_extreme_stamp(row, which, signal, sent, time_ps, rate, port):
     """A port stamps a frame that keeps HIGHEST or LOWEST alone: its stamp replaces the one that
     is there where its own signal is larger, or smaller. Every port is counted.
     """
@@ -79,7 +79,7 @@ def write_extreme_stamp(row, which, signal, sent, time_ps, rate, port):  # type:
 
 
 @compiled
-def put_stamps(begin, row, octets):  # type: ignore[no-untyped-def]
+def put_stamps(begin, row, octets):
     """Write a row into a frame's octets from `begin` on; the octet behind its room."""
     octets[begin] = row[ROOM]
     octets[begin + 1] = row[STAMPED]
@@ -94,7 +94,7 @@ def put_stamps(begin, row, octets):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def get_stamps(begin, octets, length, row):  # type: ignore[no-untyped-def]
+def get_stamps(begin, octets, length, row):
     """Fill a row from the octets of a frame of `length`, whose stamps begin at `begin`.
 
     Stamps that do not fit the frame or the row are foreign: there is no room then.
@@ -117,7 +117,7 @@ def get_stamps(begin, octets, length, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def stamp_of(limiter, hop, word):  # type: ignore[no-untyped-def]
+def stamp_of(limiter, hop, word):
     """For kernels: a word of the stamp of hop 0, 1 .. on the acknowledgement; 0 where none is."""
     if limiter.stamps == 0 or hop < 0 or hop >= stamps_of(limiter):
         return 0
@@ -125,7 +125,7 @@ def stamp_of(limiter, hop, word):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def stamps_of(limiter):  # type: ignore[no-untyped-def]
+def stamps_of(limiter):
     """For kernels: how many stamps the acknowledgement carries."""
     if limiter.stamps == 0:
         return 0
@@ -133,6 +133,6 @@ def stamps_of(limiter):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def since(limiter, hop, word, before):  # type: ignore[no-untyped-def]
+def since(limiter, hop, word, before):
     """For kernels: how much more that word says than `before`, modulo 2^32."""
     return (stamp_of(limiter, hop, word) - before) & WORD_MASK

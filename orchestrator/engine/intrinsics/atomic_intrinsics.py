@@ -10,8 +10,8 @@ INDEX_OCTETS = 4
 
 
 @intrinsic
-def acquire(typing_context, address):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def acquire(typing_context, address):
+    def generate(context, builder, signature, arguments):
         place = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
         found = builder.load_atomic(place, "acquire", INDEX_OCTETS)
         return builder.zext(found, ir.IntType(64))
@@ -20,8 +20,8 @@ def acquire(typing_context, address):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def release(typing_context, address, value):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def release(typing_context, address, value):
+    def generate(context, builder, signature, arguments):
         place = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
         word = builder.trunc(arguments[1], ir.IntType(32))
         builder.store_atomic(word, place, "release", INDEX_OCTETS)
@@ -31,16 +31,16 @@ def release(typing_context, address, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def load(typing_context, address):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def load(typing_context, address):
+    def generate(context, builder, signature, arguments):
         return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
 
     return types.int64(types.int64), generate
 
 
 @intrinsic
-def store(typing_context, address, value):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def store(typing_context, address, value):
+    def generate(context, builder, signature, arguments):
         place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
         builder.store(arguments[1], place)
         return arguments[1]

@@ -13,8 +13,8 @@ WORD = ir.IntType(64)
 
 
 @intrinsic
-def read(typing_context, frame, word):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def read(typing_context, frame, word):
+    def generate(context, builder, signature, arguments):
         words = builder.bitcast(arguments[0], WORD.as_pointer())
         return builder.load(builder.gep(words, [arguments[1]]))
 
@@ -22,8 +22,8 @@ def read(typing_context, frame, word):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def write(typing_context, frame, word, value):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def write(typing_context, frame, word, value):
+    def generate(context, builder, signature, arguments):
         words = builder.bitcast(arguments[0], WORD.as_pointer())
         builder.store(arguments[2], builder.gep(words, [arguments[1]]))
         return context.get_dummy_value()
@@ -32,8 +32,8 @@ def write(typing_context, frame, word, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def call_by_address(typing_context, kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def call_by_address(typing_context, kernel, state, params, entity, frame, now, message):
+    def generate(context, builder, signature, arguments):
         pointer, word = ir.IntType(8).as_pointer(), ir.IntType(64)
         shape = ir.FunctionType(word, [pointer] * 4 + [word, pointer])
         function = builder.inttoptr(arguments[0], shape.as_pointer())
@@ -53,16 +53,16 @@ def call_by_address(typing_context, kernel, state, params, entity, frame, now, m
 
 
 @intrinsic
-def word_at(typing_context, address):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def word_at(typing_context, address):
+    def generate(context, builder, signature, arguments):
         return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
 
     return types.int64(types.int64), generate
 
 
 @intrinsic
-def put_word(typing_context, address, value):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def put_word(typing_context, address, value):
+    def generate(context, builder, signature, arguments):
         place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
         builder.store(arguments[1], place)
         return arguments[1]
@@ -71,8 +71,8 @@ def put_word(typing_context, address, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def prefetch(typing_context, record):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def prefetch(typing_context, record):
+    def generate(context, builder, signature, arguments):
         start = builder.bitcast(arguments[0], ir.IntType(8).as_pointer())
         number = ir.IntType(32)
         shape = ir.FunctionType(ir.VoidType(), [start.type, number, number, number])
@@ -86,8 +86,8 @@ def prefetch(typing_context, record):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def record_at_offset(typing_context, record, places):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def record_at_offset(typing_context, record, places):
+    def generate(context, builder, signature, arguments):
         size = ir.Constant(ir.IntType(64), signature.args[0].size)
         start = builder.bitcast(arguments[0], ir.IntType(8).as_pointer())
         moved = builder.gep(start, [builder.mul(arguments[1], size)])
@@ -97,8 +97,8 @@ def record_at_offset(typing_context, record, places):  # type: ignore[no-untyped
 
 
 @intrinsic
-def binary_digits(typing_context, value):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def binary_digits(typing_context, value):
+    def generate(context, builder, signature, arguments):
         zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
         return builder.sub(ir.Constant(ir.IntType(64), 64), zeros)
 
@@ -106,8 +106,8 @@ def binary_digits(typing_context, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def prevent_inlining(typing_context):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def prevent_inlining(typing_context):
+    def generate(context, builder, signature, arguments):
         builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 

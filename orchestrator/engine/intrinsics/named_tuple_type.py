@@ -56,12 +56,12 @@ def _field(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> An
 
 
 @intrinsic
-def by_reference(typing_context, value):  # type: ignore[no-untyped-def]
+def by_reference(typing_context, value):
     if isinstance(value, Reference):
         return value(value), lambda context, builder, signature, arguments: arguments[0]
     kind = Reference(value)
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         place = cgutils.alloca_once_value(builder, arguments[0])
         return builder.bitcast(place, context.get_value_type(kind))
 

@@ -16,8 +16,8 @@ def _loader(bits: int, swapped: bool) -> Any:
     """A function (octets uint8[n] contiguous, at int64) -> int64."""
 
     @intrinsic
-    def load(typing_context, octets, at):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def load(typing_context, octets, at):
+        def generate(context, builder, signature, arguments):
             array = create_struct_proxy(signature.args[0])(context, builder, arguments[0])
             place = builder.gep(array.data, [arguments[1]])
             value = builder.load(builder.bitcast(place, ir.IntType(bits).as_pointer()), align=1)
@@ -36,8 +36,8 @@ swapped16, swapped32, swapped64 = (_loader(bits, True) for bits in (16, 32, 64))
 
 
 @intrinsic
-def compare(typing_context, octets, at, words, place, masks, which):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def compare(typing_context, octets, at, words, place, masks, which):
+    def generate(context, builder, signature, arguments):
         word = ir.IntType(64)
         line = ir.VectorType(word, LINE_WORDS)
         lines = []

@@ -36,7 +36,7 @@ MARK_BITS = 0xFF
 
 
 @compiled
-def schedule_queue(w, queue_index):  # type: ignore[no-untyped-def]
+def schedule_queue(w, queue_index):
     """Let the queue wake for the timers that its algorithms have set."""
     queue = w.queues[queue_index]
     wake_at(
@@ -47,7 +47,7 @@ def schedule_queue(w, queue_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def notify_chosen_source(w, queue_index, notified, index, head, now):  # type: ignore[no-untyped-def]
+def notify_chosen_source(w, queue_index, notified, index, head, now):
     """Send the message under construction for the frame that a kernel has chosen.
 
     `index` is the frame at hand and `head` the first one of its queue; either may be NONE.
@@ -70,14 +70,14 @@ def notify_chosen_source(w, queue_index, notified, index, head, now):  # type: i
 
 
 @compiled
-def count_mark(queue, frame):  # type: ignore[no-untyped-def]
+def count_mark(queue, frame):
     """The mark of a frame was changed at a queue."""
     frame.mark &= MARK_BITS
     queue.frames_marked += 1
 
 
 @compiled
-def count_marking(w, row, queue, frame, mark):  # type: ignore[no-untyped-def]
+def count_marking(w, row, queue, frame, mark):
     """Count a frame in the histograms of its queue's length: that a congestion point saw it, that
     it could have got an ECN mark, that its `mark` was changed (assembly.marking_histograms)."""
     place = latency_bin(queue.bytes)
@@ -89,7 +89,7 @@ def count_marking(w, row, queue, frame, mark):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_trimmable(w, frame):  # type: ignore[no-untyped-def]
+def is_trimmable(w, frame):
     """True if a frame can be cut to its header: a longer data frame to one node."""
     if frame.kind != DATA or frame.length <= w.types[TRIMMED].octets or frame.flow == NONE:
         return False
@@ -97,7 +97,7 @@ def is_trimmable(w, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def can_change_lane(w, queue_index, frame, priority):  # type: ignore[no-untyped-def]
+def can_change_lane(w, queue_index, frame, priority):
     """True if a priority has another lane, and the frame has a tag that can carry the priority."""
     queue = w.queues[queue_index]
     if priority > 7 or queue.input != NONE or (queue.priorities >> priority) & 1 == 1:
@@ -108,7 +108,7 @@ def can_change_lane(w, queue_index, frame, priority):  # type: ignore[no-untyped
 
 
 @inlined
-def call_arrival_kernel(w, queue_index, index, head, now):  # type: ignore[no-untyped-def]
+def call_arrival_kernel(w, queue_index, index, head, now):
     """The congestion point of a queue sees a data frame that comes.
 
     Returns DROP, TRIM or LANE + priority when that is what becomes of it, else FORWARD. `head` is
@@ -139,7 +139,7 @@ def call_arrival_kernel(w, queue_index, index, head, now):  # type: ignore[no-un
 
 
 @inlined
-def enter_buffer(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+def enter_buffer(w, queue_index, index, now):
     """A frame takes its room; the caller saw that there is some, and keeps the frame's list."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -162,7 +162,7 @@ def enter_buffer(w, queue_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def leave_buffer(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+def leave_buffer(w, queue_index, index, now):
     """A frame gives its room back. Returns True when the congestion point drops it.
 
     Where its algorithms are calm they have nothing to do for it.

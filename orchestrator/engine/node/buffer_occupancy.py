@@ -13,7 +13,7 @@ from orchestrator.engine.records import NONE
 
 
 @inlined
-def release_octets(queue, octets):  # type: ignore[no-untyped-def]
+def release_octets(queue, octets):
     """A frame of so many octets is not in a queue or a buffer any more."""
     queue.bytes -= octets
     queue.frames -= 1
@@ -27,7 +27,7 @@ UNIT_OCTETS = 256
 
 
 @compiled
-def allocate_cells(w, queue, index):  # type: ignore[no-untyped-def]
+def allocate_cells(w, queue, index):
     """Give a frame the units that it needs."""
     frame = w.frames[index]
     need = (frame.length + UNIT_OCTETS - 1) // UNIT_OCTETS
@@ -43,7 +43,7 @@ def allocate_cells(w, queue, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def free_cells(w, queue, index):  # type: ignore[no-untyped-def]
+def free_cells(w, queue, index):
     """Take a frame out of its units."""
     frame = w.frames[index]
     unit = frame.unit
@@ -58,7 +58,7 @@ def free_cells(w, queue, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def random_frame(w, queue, searches):  # type: ignore[no-untyped-def]
+def random_frame(w, queue, searches):
     """The frame in a unit that is drawn at random until an occupied one is hit; NONE: all free.
 
     After so many `searches` (0: no bound) the units that follow the last one drawn are looked
@@ -82,7 +82,7 @@ def random_frame(w, queue, searches):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def frame_of_largest_source(w, queue):  # type: ignore[no-untyped-def]
+def frame_of_largest_source(w, queue):
     """A frame of the source that occupies the most octets; NONE: all units are free.
 
     Of equals the one that is found first, from the first unit on.

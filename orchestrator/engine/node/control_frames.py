@@ -25,7 +25,7 @@ from orchestrator.engine.records import GRANT, NONE, PAUSE, PFC
 
 
 @compiled
-def make_canonical(w, frame):  # type: ignore[no-untyped-def]
+def make_canonical(w, frame):
     """Let a new frame be what its own octets say; False when it has none.
 
     It is in no list yet. The octets are written into the row of the message under construction,
@@ -42,19 +42,19 @@ MOST_QUANTA = 0xFFFF
 
 
 @inlined
-def is_pause(frame):  # type: ignore[no-untyped-def]
+def is_pause(frame):
     """True if a frame is PAUSE, PFC or a grant: no pause holds it back."""
     return frame.kind in (PAUSE, PFC, GRANT)
 
 
 @inlined
-def is_message_kind(w, kind):  # type: ignore[no-untyped-def]
+def is_message_kind(w, kind):
     """True if a point may send frames of this kind: they are described and held back by nothing."""
     return kind >= 0 and kind < w.types.shape[0] and w.types[kind].carried == CONTROL
 
 
 @compiled
-def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def push_control(w, port_index, index, now):
     """Let a control frame wait for its port: PAUSE and its like at the front, all else behind."""
     sync_egress(w, port_index, now)
     port = w.ports[port_index]
@@ -78,7 +78,7 @@ def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def pop_control(w, port_index):  # type: ignore[no-untyped-def]
+def pop_control(w, port_index):
     """Take the first control frame of a port; returns its index."""
     port = w.ports[port_index]
     index = port.control_head
@@ -87,7 +87,7 @@ def pop_control(w, port_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
+def send_feedback(w, queue_index, culprit, now):
     """Send the message under construction to the source of the frame `culprit`."""
     queue = w.queues[queue_index]
     port = w.ports[queue.port]
@@ -98,7 +98,7 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_message_to_source(w, node_index, address, culprit, priority, now):  # type: ignore[no-untyped-def]
+def send_message_to_source(w, node_index, address, culprit, priority, now):
     """Send the message under construction from a node to the source of the frame `culprit`.
 
     `address` is the sender's, `priority` that of the message. A message without a description or
@@ -135,7 +135,7 @@ def send_message_to_source(w, node_index, address, culprit, priority, now):  # t
 
 
 @compiled
-def is_paused_by_other_queue(w, queue_index, port_index, kind):  # type: ignore[no-untyped-def]
+def is_paused_by_other_queue(w, queue_index, port_index, kind):
     """True if another queue of this node still pauses the neighbour of a port.
 
     PFC speaks for the queue's own lane, PAUSE for all.
@@ -156,7 +156,7 @@ def is_paused_by_other_queue(w, queue_index, port_index, kind):  # type: ignore[
 
 
 @compiled
-def write_quanta(frame, kind, priorities, quanta):  # type: ignore[no-untyped-def]
+def write_quanta(frame, kind, priorities, quanta):
     """Put quanta into a PAUSE frame, or into a PFC frame for some of its priorities."""
     if kind == PAUSE:
         frame.feedback = quanta
@@ -168,7 +168,7 @@ def write_quanta(frame, kind, priorities, quanta):  # type: ignore[no-untyped-de
 
 
 @compiled
-def send_quanta(w, queue, port_index, kind, named, quanta, now):  # type: ignore[no-untyped-def]
+def send_quanta(w, queue, port_index, kind, named, quanta, now):
     """Send quanta out of one port, of PFC for the priorities that `named` has bits of.
 
     A frame of this kind that waits for it says the new ones.
@@ -193,7 +193,7 @@ def send_quanta(w, queue, port_index, kind, named, quanta, now):  # type: ignore
 
 
 @compiled
-def send_grant(w, queue, octets, now):  # type: ignore[no-untyped-def]
+def send_grant(w, queue, octets, now):
     """Grant the neighbour at a port octets in all. A grant that waits says the new ones."""
     waiting = w.ports[queue.port].control_head
     while waiting != NONE and is_pause(w.frames[waiting]):
@@ -216,7 +216,7 @@ def send_grant(w, queue, octets, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
+def send_pause(w, queue_index, now):
     """Send the PAUSE, PFC or grant under construction to the neighbours that fill the queue.
 
     For the buffer of an input that is the one at its port; for the queue of an output, those at

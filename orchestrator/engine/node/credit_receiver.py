@@ -21,7 +21,7 @@ from orchestrator.engine.records import CREDIT, NEVER, NONE, SOONEST
 
 
 @compiled
-def begin_credit(w, flow_index):  # type: ignore[no-untyped-def]
+def begin_credit(w, flow_index):
     """Let a receiver begin a message to the source of a flow, or of another that it chooses."""
     spare = w.frames[w.frames.size - 1]
     clear_message(spare, CREDIT)
@@ -30,7 +30,7 @@ def begin_credit(w, flow_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_credit(w, node_index, now):  # type: ignore[no-untyped-def]
+def send_credit(w, node_index, now):
     """Send the message under construction to the source of the flow that it names.
 
     One for no flow, or of a type that has no octets of its own, is counted as unroutable.
@@ -66,7 +66,7 @@ def send_credit(w, node_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def notify_receiver(w, node_index, event, index, now):  # type: ignore[no-untyped-def]
+def notify_receiver(w, node_index, event, index, now):
     """Call the receiver of a node for a frame of a flow; it may send a message or set its timer."""
     node = w.nodes[node_index]
     frame = w.frames[index]
@@ -81,7 +81,7 @@ def notify_receiver(w, node_index, event, index, now):  # type: ignore[no-untype
 
 
 @compiled
-def wake_receiver(w, node_index, now):  # type: ignore[no-untyped-def]
+def wake_receiver(w, node_index, now):
     """A CNM acts at a NIC, or the timer of a receiver is due."""
     node = w.nodes[node_index]
     if node.receiver != NONE and node.receiver_timer <= now:

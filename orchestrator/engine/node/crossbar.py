@@ -22,7 +22,7 @@ from orchestrator.engine.records import NONE, PORT_SETS
 
 
 @compiled
-def transfer(w, input_index, index, now):  # type: ignore[no-untyped-def]
+def transfer(w, input_index, index, now):
     """A granted frame is transferred when its input has sent what was granted before."""
     side = w.inputs[input_index]
     frame = w.frames[index]
@@ -48,7 +48,7 @@ def transfer(w, input_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def request_grant(w, voq_index):  # type: ignore[no-untyped-def]
+def request_grant(w, voq_index):
     """A virtual output queue asks its output for a grant: it is the last one to get a turn."""
     voq = w.voqs[voq_index]
     queue = w.queues[voq.queue]
@@ -61,7 +61,7 @@ def request_grant(w, voq_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def grant(w, queue_index, now):  # type: ignore[no-untyped-def]
+def grant(w, queue_index, now):
     """Grant the virtual output queues that asked, in turn, while the output has room."""
     queue = w.queues[queue_index]
     while queue.request_head != NONE:
@@ -80,7 +80,7 @@ def grant(w, queue_index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def schedule_room_wakeup(w, queue_index):  # type: ignore[no-untyped-def]
+def schedule_room_wakeup(w, queue_index):
     """Let a lazy output wake for departing frames while a virtual output queue awaits a grant."""
     queue = w.queues[queue_index]
     port = w.ports[queue.port]
@@ -89,14 +89,14 @@ def schedule_room_wakeup(w, queue_index):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def voq_for(w, side, lane, way):  # type: ignore[no-untyped-def]
+def voq_for(w, side, lane, way):
     """The virtual output queue of an input's lane for a port of its node."""
     node = w.nodes[w.ports[way].node]
     return side.first_voq + lane * node.ports + way - node.first_port
 
 
 @compiled
-def enqueue_voq(w, side, lane, way, index, queue_index, now):  # type: ignore[no-untyped-def]
+def enqueue_voq(w, side, lane, way, index, queue_index, now):
     """A frame, or one copy of it, waits in the virtual output queue for a port."""
     voq_index = voq_for(w, side, lane, way)
     voq = w.voqs[voq_index]
@@ -118,7 +118,7 @@ def enqueue_voq(w, side, lane, way, index, queue_index, now):  # type: ignore[no
 
 
 @compiled
-def enqueue_voq_copies(w, side, lane, way, index, queue_index, now):  # type: ignore[no-untyped-def]
+def enqueue_voq_copies(w, side, lane, way, index, queue_index, now):
     """A copy of a multicast frame for each of its ways; the frame itself stands for the room."""
     row = PORT_SETS - way
     node_index = w.ports[w.ways[row, 2]].node
@@ -136,7 +136,7 @@ def enqueue_voq_copies(w, side, lane, way, index, queue_index, now):  # type: ig
 
 
 @compiled
-def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
+def admit(w, port_index, index, way, now):
     """A data frame arrives at an input: sample, then keep or drop it. It will leave by `way`."""
     side = w.inputs[w.ports[port_index].input]
     frame = w.frames[index]
@@ -167,7 +167,7 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def release_copy(w, index, queue_index, now):  # type: ignore[no-untyped-def]
+def release_copy(w, index, queue_index, now):
     """One copy fewer needs the room of a multicast frame; after the last one it is given back."""
     frame = w.frames[index]
     frame.copies -= 1
@@ -177,7 +177,7 @@ def release_copy(w, index, queue_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def leave_input(w, index, now):  # type: ignore[no-untyped-def]
+def leave_input(w, index, now):
     """A frame leaves its input buffer."""
     frame = w.frames[index]
     queue_index = frame.held
@@ -191,7 +191,7 @@ def leave_input(w, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def end_transfers(w, input_index, now):  # type: ignore[no-untyped-def]
+def end_transfers(w, input_index, now):
     """Transfers end when they are due: their frames' room is free again, or kept."""
     side = w.inputs[input_index]
     while side.moving_head != NONE and w.frames[side.moving_head].due - side.latency <= now:
@@ -202,7 +202,7 @@ def end_transfers(w, input_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_output_departure(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+def on_output_departure(w, queue_index, index, now):
     """A frame left an output that grants: a room that was kept for it is free, credits are back."""
     if w.frames[index].held != NONE:
         leave_input(w, index, now)

@@ -22,13 +22,13 @@ from orchestrator.engine.records import NEVER, NONE
 
 
 @inlined
-def input_actor(w, input_index):  # type: ignore[no-untyped-def]
+def input_actor(w, input_index):
     """Actor number of an input: after the flows."""
     return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + input_index
 
 
 @compiled
-def schedule_input(w, input_index):  # type: ignore[no-untyped-def]
+def schedule_input(w, input_index):
     """Let the input wake for the end of a transfer or for a frame that reaches its output."""
     side = w.inputs[input_index]
     buffer = w.queues[side.first_queue]
@@ -47,7 +47,7 @@ def schedule_input(w, input_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sync_input_until(w, input_index, until):  # type: ignore[no-untyped-def]
+def sync_input_until(w, input_index, until):
     """Free the room of frames of a calm input whose transfers end by `until` (ps, inclusive)."""
     side = w.inputs[input_index]
     while side.moving_head != NONE:
@@ -64,7 +64,7 @@ def sync_input_until(w, input_index, until):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def sync_input(w, input_index, now):  # type: ignore[no-untyped-def]
+def sync_input(w, input_index, now):
     """Bring an input up to the event that is under way, where it does not wake by itself."""
     buffer = w.queues[w.inputs[input_index].first_queue]
     if buffer.calm > buffer.pausing:
@@ -73,13 +73,13 @@ def sync_input(w, input_index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_before(one, other):  # type: ignore[no-untyped-def]
+def is_before(one, other):
     """True if one of two frames from different inputs reaches their output first."""
     return one.due < other.due or (one.due == other.due and one.side < other.side)
 
 
 @compiled
-def insert_in_transit(w, queue_index, index):  # type: ignore[no-untyped-def]
+def insert_in_transit(w, queue_index, index):
     """Put a frame among those on their way to a late output."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -102,7 +102,7 @@ def insert_in_transit(w, queue_index, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def cancel_arrival_wakeup(w, queue_index):  # type: ignore[no-untyped-def]
+def cancel_arrival_wakeup(w, queue_index):
     """No input wakes for an output any more."""
     queue = w.queues[queue_index]
     if queue.awaited == NONE:
@@ -119,7 +119,7 @@ def cancel_arrival_wakeup(w, queue_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def schedule_first_transit(w, queue_index):  # type: ignore[no-untyped-def]
+def schedule_first_transit(w, queue_index):
     """The input of the first frame on its way to a late output wakes when it gets there."""
     queue = w.queues[queue_index]
     input_index = w.frames[queue.fly_head].side

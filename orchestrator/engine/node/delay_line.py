@@ -8,7 +8,7 @@ from orchestrator.engine.records import NEVER, NONE
 
 
 @inlined
-def leave_line(w, port_index):  # type: ignore[no-untyped-def]
+def leave_line(w, port_index):
     """Take the first frame out of the port's delay line; returns its index."""
     port = w.ports[port_index]
     index = port.line_head
@@ -19,7 +19,7 @@ def leave_line(w, port_index):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def schedule_line(w, port_index):  # type: ignore[no-untyped-def]
+def schedule_line(w, port_index):
     """Let the delay line wake for its first frame."""
     port = w.ports[port_index]
     if port.line_head == NONE:

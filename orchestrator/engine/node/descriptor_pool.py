@@ -7,7 +7,7 @@ from orchestrator.engine.records import NONE
 
 
 @inlined
-def take(w):  # type: ignore[no-untyped-def]
+def take(w):
     """The index of an unused descriptor, or NONE (counted) when the pool is empty."""
     clock = w.clock[0]
     if clock.free == 0:
@@ -18,7 +18,7 @@ def take(w):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def give_back(w, index):  # type: ignore[no-untyped-def]
+def give_back(w, index):
     """Return a descriptor that is in no list."""
     clock = w.clock[0]
     w.free[clock.free] = index

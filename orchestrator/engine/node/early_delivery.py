@@ -21,13 +21,13 @@ from orchestrator.engine.records import DATA, FRAMES, NONE
 
 
 @inlined
-def next_observation(w):  # type: ignore[no-untyped-def]
+def next_observation(w):
     """Earliest time of the next reading of counts (ps): frames that arrive then are not in it."""
     return min(wake_time(w, COMMANDS_ACTOR), wake_time(w, SAMPLER_ACTOR))
 
 
 @inlined
-def is_count_only(w, frame):  # type: ignore[no-untyped-def]
+def is_count_only(w, frame):
     """True if the arrival of a frame has no effect but counts of its flow."""
     if frame.kind != DATA or frame.flow == NONE:
         return False
@@ -36,7 +36,7 @@ def is_count_only(w, frame):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def count_frame(w, flow, frame, now):  # type: ignore[no-untyped-def]
+def count_frame(w, flow, frame, now):
     """Count a data frame of a flow at its destination."""
     count_latency(w, flow.group, now - frame.created)
     flow.frames_received += 1
@@ -48,7 +48,7 @@ def count_frame(w, flow, frame, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def count_due_frame(w, index):  # type: ignore[no-untyped-def]
+def count_due_frame(w, index):
     """Count a frame as of the instant at which it is due; its descriptor is free."""
     frame = w.frames[index]
     count_frame(w, w.flows[frame.flow], frame, frame.due)
@@ -57,7 +57,7 @@ def count_due_frame(w, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_line(w, port_index):  # type: ignore[no-untyped-def]
+def count_line(w, port_index):
     """Count the frames in a line, up to the first one that is more than counted; True: all."""
     port = w.ports[port_index]
     while port.line_head != NONE and is_count_only(w, w.frames[port.line_head]):
@@ -67,7 +67,7 @@ def count_line(w, port_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_at_send(w, port_index, index):  # type: ignore[no-untyped-def]
+def count_at_send(w, port_index, index):
     """Count a frame that a port sends now, and that is due, if that is all that would happen.
 
     False: it has to go into the line.

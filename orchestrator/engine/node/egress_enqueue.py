@@ -22,7 +22,7 @@ from orchestrator.engine.records import DROPS, NONE, TRIMMED
 
 
 @inlined
-def call_observers(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+def call_observers(w, queue_index, index, now):
     """Call the algorithms that observe the queue of an output for a data frame that arrives.
 
     Returns DROP, TRIM or LANE and a priority when its congestion point does that to it, or its
@@ -47,7 +47,7 @@ def call_observers(w, queue_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def trim_frame(w, index):  # type: ignore[no-untyped-def]
+def trim_frame(w, index):
     """Of a data frame its header is left, which says how long it was."""
     frame = w.frames[index]
     length, sequence, created = frame.length, frame.sequence, frame.created
@@ -67,7 +67,7 @@ def trim_frame(w, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def drop_or_trim(w, port_index, queue_index, index, answer, now):  # type: ignore[no-untyped-def]
+def drop_or_trim(w, port_index, queue_index, index, answer, now):
     """The congestion point or watchdog of an output drops or trims a frame, which may have room
     elsewhere to give. What is left of a trimmed one goes on past the queue, as control frames do.
     """
@@ -84,7 +84,7 @@ def drop_or_trim(w, port_index, queue_index, index, answer, now):  # type: ignor
 
 
 @compiled
-def leave_lane(w, queue_index, index, priority):  # type: ignore[no-untyped-def]
+def leave_lane(w, queue_index, index, priority):
     """A frame has another priority from here on, in its octets too, where there are any."""
     w.queues[queue_index].frames_moved += 1
     w.frames[index].priority = priority
@@ -93,7 +93,7 @@ def leave_lane(w, queue_index, index, priority):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def change_lane(w, port_index, queue_index, index, priority, now):  # type: ignore[no-untyped-def]
+def change_lane(w, port_index, queue_index, index, priority, now):
     """The congestion point of an output sends a frame on in another lane of its port.
 
     The observers of that lane see it as any frame that arrives, but it stays there: no frame
@@ -118,7 +118,7 @@ def change_lane(w, port_index, queue_index, index, priority, now):  # type: igno
 
 
 @compiled
-def insert_into_egress(w, queue, index):  # type: ignore[no-untyped-def]
+def insert_into_egress(w, queue, index):
     """A frame takes the place and the room of the last one of a queue, which is as long and is
     returned: it is in no list any more."""
     last = queue.tail
@@ -137,7 +137,7 @@ def insert_into_egress(w, queue, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def without_room(w, port_index, queue_index, index, now):  # type: ignore[no-untyped-def]
+def without_room(w, port_index, queue_index, index, now):
     """A frame finds its queue full: which frame is dropped, this one or the last one there.
 
     A frame leaves a full queue, and the next to come has its room. Were that all, then of sources
@@ -169,7 +169,7 @@ def without_room(w, port_index, queue_index, index, now):  # type: ignore[no-unt
 
 
 @inlined
-def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def enqueue(w, port_index, index, now):
     """A data frame enters the queue of a switch's output port: sample, then keep or drop it.
 
     What an output granted was promised room: a frame that waited for an earlier one of its flow
@@ -195,7 +195,7 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def append_to_lane(w, port_index, queue_index, index, now):  # type: ignore[no-untyped-def]
+def append_to_lane(w, port_index, queue_index, index, now):
     """A frame takes its place behind those of its lane, whose port may send it at once."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -212,6 +212,6 @@ def append_to_lane(w, port_index, queue_index, index, now):  # type: ignore[no-u
 
 
 @compiled
-def enqueue_outlined(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def enqueue_outlined(w, port_index, index, now):
     """`enqueue`, for those to whom a call is nothing."""
     enqueue(w, port_index, index, now)

@@ -60,7 +60,7 @@ from orchestrator.engine.records import (
 
 
 @compiled
-def take_row(w, now):  # type: ignore[no-untyped-def]
+def take_row(w, now):
     """Write down every sampled quantity."""
     clock = w.clock[0]
     row = clock.row
@@ -76,7 +76,7 @@ def take_row(w, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sample(w, now):  # type: ignore[no-untyped-def]
+def sample(w, now):
     """Take the row that is due and wait for the next one."""
     clock = w.clock[0]
     take_row(w, clock.next_sample)
@@ -85,7 +85,7 @@ def sample(w, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def switch_flow(w, command, now):  # type: ignore[no-untyped-def]
+def switch_flow(w, command, now):
     """Switch a flow on or off."""
     flow = w.flows[command.offset]
     if command.action == START_FLOW:
@@ -104,7 +104,7 @@ def switch_flow(w, command, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def run_command(w, now):  # type: ignore[no-untyped-def]
+def run_command(w, now):
     """Carry out the command that is due and wait for the next one."""
     clock = w.clock[0]
     command = w.commands[clock.command]
@@ -144,7 +144,7 @@ def run_command(w, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
+def wake_queue(w, queue_index, now):
     """The timer of the congestion point, of the pause or of the watchdog is due."""
     queue = w.queues[queue_index]
     sync_egress(w, queue.port, now)
@@ -179,7 +179,7 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def step(w, actor, now):  # type: ignore[no-untyped-def]
+def step(w, actor, now):
     """Wake one actor. Frames for a wire are left in the outbox."""
     what = w.actors[actor, 0]
     index = w.actors[actor, 1]
@@ -207,7 +207,7 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def simulate_lazily(w, until, events):  # type: ignore[no-untyped-def]
+def simulate_lazily(w, until, events):
     """`simulate`, but for what is late, which stays so."""
     clock = w.clock[0]
     done, unseen = 0, clock.unseen
@@ -221,14 +221,14 @@ def simulate_lazily(w, until, events):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sync_until(w, until):  # type: ignore[no-untyped-def]
+def sync_until(w, until):
     """Bring all that is late up to `until` (ps, exclusive)."""
     sync_all_egress(w, until - 1)
     run_all_local_timers(w, until - 1)
 
 
 @compiled
-def simulate(w, until, events):  # type: ignore[no-untyped-def]
+def simulate(w, until, events):
     """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
 
     Returns how many there were, with those that needed no wake (`engine.node.late_nic`); the

@@ -40,7 +40,7 @@ def tournament(actors: int) -> np.ndarray:
 
 
 @inlined
-def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
+def wake_at(w, actor, time):
     """Let `actor` wake at `time` (ps; NEVER: not at all) and at no other time."""
     tree = w.tree
     place = (tree.shape[0] >> 1) + actor
@@ -69,6 +69,6 @@ def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def wake_time(w, actor):  # type: ignore[no-untyped-def]
+def wake_time(w, actor):
     """Wake time of `actor` (ps)."""
     return w.tree[(w.tree.shape[0] >> 1) + actor, 0]

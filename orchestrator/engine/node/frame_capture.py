@@ -15,7 +15,7 @@ from orchestrator.engine.records import NONE
 
 
 @compiled
-def store_frame(w, slot, frame, now, outgoing, octets):  # type: ignore[no-untyped-def]
+def store_frame(w, slot, frame, now, outgoing, octets):
     """Store one frame in a capture slot: `octets` are its first ones, zeros follow."""
     position = w.capture_count[slot, 0]
     if position == w.capture_times.shape[1]:
@@ -30,7 +30,7 @@ def store_frame(w, slot, frame, now, outgoing, octets):  # type: ignore[no-untyp
 
 
 @compiled
-def write_hop_addresses(w, port_index, frame, octets):  # type: ignore[no-untyped-def]
+def write_hop_addresses(w, port_index, frame, octets):
     """Write the MAC addresses that an IP frame has on the way from a port to or from a router."""
     port = w.ports[port_index]
     if port.next_hop != NONE and w.types[frame.kind].is_ip != 0 and frame.destination & GROUP == 0:
@@ -39,14 +39,14 @@ def write_hop_addresses(w, port_index, frame, octets):  # type: ignore[no-untype
 
 
 @inlined
-def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def]
+def capture(w, port_index, index, now, outgoing):
     """Capture a frame if the plan captures its port; else not even a call is made."""
     if w.captured[port_index] != NONE:
         store_encoded(w, port_index, index, now, outgoing)
 
 
 @compiled
-def store_encoded(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def]
+def store_encoded(w, port_index, index, now, outgoing):
     """Keep a frame of a captured port whose octets have to be written from its descriptor first."""
     slot = w.captured[port_index]
     if w.capture_count[slot, 0] == w.capture_times.shape[1]:

@@ -14,7 +14,7 @@ from orchestrator.engine.records import HOST, NONE
 
 
 @compiled
-def receive_from_program(w, flow_index, index, length, mark, now):  # type: ignore[no-untyped-def]
+def receive_from_program(w, flow_index, index, length, mark, now):
     """A program sent a frame, whose octets lie in row `index`: queue it, or drop it for room."""
     flow = w.flows[flow_index]
     flow.length = length
@@ -40,7 +40,7 @@ def receive_from_program(w, flow_index, index, length, mark, now):  # type: igno
 
 
 @compiled
-def deliver_to_program(w, node_index, index):  # type: ignore[no-untyped-def]
+def deliver_to_program(w, node_index, index):
     """A frame for a program arrived: count it and leave it in the outbox of the host's wire."""
     node = w.nodes[node_index]
     frame = w.frames[index]

@@ -18,7 +18,7 @@ from orchestrator.engine.records import DATA, NONE
 
 
 @inlined
-def enter_host_queue(w, flow, now):  # type: ignore[no-untyped-def]
+def enter_host_queue(w, flow, now):
     """A frame of `flow.length` is made and is the last one in the host queue. False, and counted:
     no row is unused."""
     clock = w.clock[0]
@@ -40,7 +40,7 @@ def enter_host_queue(w, flow, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def leave_host_queue(w, flow_index):  # type: ignore[no-untyped-def]
+def leave_host_queue(w, flow_index):
     """The first frame leaves the host queue: its descriptor; NONE, and counted: there is none."""
     flow, clock = w.flows[flow_index], w.clock[0]
     row = flow.head

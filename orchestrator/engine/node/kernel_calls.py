@@ -10,7 +10,7 @@ from orchestrator.engine.jit import call_kernel, inlined
 
 
 @inlined
-def call_frame_kernel(w, instance, event, entity, frame, now, message):  # type: ignore[no-untyped-def]
+def call_frame_kernel(w, instance, event, entity, frame, now, message):
     """Call the instance's kernel for an event that has a frame; 0 when it has none for it."""
     i = w.instances[instance]
     kernel = i.kernels[event]
@@ -21,7 +21,7 @@ def call_frame_kernel(w, instance, event, entity, frame, now, message):  # type:
 
 
 @inlined
-def call_time_kernel(w, instance, event, entity, frame, now, message):  # type: ignore[no-untyped-def]
+def call_time_kernel(w, instance, event, entity, frame, now, message):
     """Call the instance's kernel for an event without a frame; 0 when it has none for it."""
     i = w.instances[instance]
     kernel = i.kernels[event]

@@ -10,13 +10,13 @@ from orchestrator.engine.records import NEVER
 
 
 @inlined
-def lane_index(w, port_index, frame):  # type: ignore[no-untyped-def]
+def lane_index(w, port_index, frame):
     """The lane of a port that a data frame is in, by its priority."""
     return w.ports[port_index].first_lane + w.lane_of[frame.priority & 7]
 
 
 @inlined
-def count_hold(held, since, until):  # type: ignore[no-untyped-def]
+def count_hold(held, since, until):
     """Add a time [since, until) in which a port or a lane was held; none where that is empty.
 
     What begins where the last one ended goes on with it.
@@ -30,7 +30,7 @@ def count_hold(held, since, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def forget_longest_holds(w):  # type: ignore[no-untyped-def]
+def forget_longest_holds(w):
     """Begin the search for the longest hold anew: a row of samples has what was found."""
     for port_index in range(w.ports.size):
         port = w.ports[port_index]
@@ -41,7 +41,7 @@ def forget_longest_holds(w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def recall_longest_holds(w):  # type: ignore[no-untyped-def]
+def recall_longest_holds(w):
     """Take back `forget_longest_holds`: another row is due at the time of the last one."""
     for port_index in range(w.ports.size):
         port = w.ports[port_index]
@@ -52,7 +52,7 @@ def recall_longest_holds(w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_pause(w, port_index, now):  # type: ignore[no-untyped-def]
+def count_pause(w, port_index, now):
     """Add the time that the port and its lanes were held since this was last done.
 
     Must precede every change of a `paused_until`, and time must not go back: whoever calls this
@@ -70,7 +70,7 @@ def count_pause(w, port_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_pause(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def apply_pause(w, port_index, index, now):
     """802.3x: stop for the quanta given, from now; 0 ends the pause (802.3 annex 31B)."""
     port = w.ports[port_index]
     count_pause(w, port_index, now)
@@ -80,7 +80,7 @@ def apply_pause(w, port_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_pfc(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def apply_pfc(w, port_index, index, now):
     """802.1Qbb: stop the lanes of the priorities that the frame names, each for its quanta.
 
     A lane of several priorities stops for the longest of them.
@@ -101,7 +101,7 @@ def apply_pfc(w, port_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def use_credit(w, port_index, lane, octets, now):  # type: ignore[no-untyped-def]
+def use_credit(w, port_index, lane, octets, now):
     """Data was sent on account of what the far end granted; used up, the lane waits for more.
 
     The last frame may go beyond by its length: the granting node keeps room for that.
@@ -113,7 +113,7 @@ def use_credit(w, port_index, lane, octets, now):  # type: ignore[no-untyped-def
 
 
 @compiled
-def apply_grant(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def apply_grant(w, port_index, index, now):
     """The far end has room for so many octets in all of the priorities that the frame names.
 
     A lane that waits for none takes no notice. What was granted is never taken back.

@@ -12,7 +12,7 @@ BINS = LATENCY_STEPS * LATENCY_OCTAVES
 
 
 @inlined
-def latency_bin(value):  # type: ignore[no-untyped-def]
+def latency_bin(value):
     """The bin of a latency (ps, not negative), or of a queue's length (octets); the last one holds
     everything longer."""
     octave = max(binary_digits(value) - SHIFT - 1, 0)
@@ -20,7 +20,7 @@ def latency_bin(value):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def count_latency(w, group, value):  # type: ignore[no-untyped-def]
+def count_latency(w, group, value):
     """Count one frame's latency (ps) in its traffic entry's histogram."""
     w.latency[group, latency_bin(max(value, 0))] += 1
 

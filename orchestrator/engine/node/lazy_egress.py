@@ -28,13 +28,13 @@ from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
 
 
 @inlined
-def port_actor(w, port_index):  # type: ignore[no-untyped-def]
+def port_actor(w, port_index):
     """Actor number of a port: after the lines and the queues."""
     return LINES + w.ports.size + w.queues.size + port_index
 
 
 @inlined
-def send_lazy_head(w, port_index, queue, time):  # type: ignore[no-untyped-def]
+def send_lazy_head(w, port_index, queue, time):
     """The first frame of a late port's queue leaves."""
     index = queue.head
     frame = w.frames[index]
@@ -47,13 +47,13 @@ def send_lazy_head(w, port_index, queue, time):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def free_at(port, lane):  # type: ignore[no-untyped-def]
+def free_at(port, lane):
     """Time at which a late port could send data, if there is some (ps)."""
     return max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
 
 
 @compiled
-def send_lazily_until(w, port_index, until):  # type: ignore[no-untyped-def]
+def send_lazily_until(w, port_index, until):
     """Let a late port send what it could start to send up to `until` (ps, inclusive)."""
     port = w.ports[port_index]
     lane = w.lanes[port.first_lane]
@@ -66,7 +66,7 @@ def send_lazily_until(w, port_index, until):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def arrive_at_lazy_output(w, queue):  # type: ignore[no-untyped-def]
+def arrive_at_lazy_output(w, queue):
     """The first frame on its way to a late output is there: it is kept or dropped."""
     index = queue.fly_head
     frame = w.frames[index]
@@ -92,13 +92,13 @@ def arrive_at_lazy_output(w, queue):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def wakes_for_data(port, queue):  # type: ignore[no-untyped-def]
+def wakes_for_data(port, queue):
     """True if a late output behind inputs wakes for each frame that leaves it."""
     return queue.request_head != NONE or port.late == LAZINESS_DISABLED
 
 
 @compiled
-def forward_lazily_until(w, port_index, until, actor):  # type: ignore[no-untyped-def]
+def forward_lazily_until(w, port_index, until, actor):
     """Let frames reach a late output behind inputs and leave it, all that would be before an event
     of `actor` at `until` (ps). What it wakes for it leaves alone."""
     port = w.ports[port_index]
@@ -121,7 +121,7 @@ def forward_lazily_until(w, port_index, until, actor):  # type: ignore[no-untype
 
 
 @inlined
-def sync_egress(w, port_index, now):  # type: ignore[no-untyped-def]
+def sync_egress(w, port_index, now):
     """Bring a port up to the event that is under way, where it is late."""
     late = w.ports[port_index].late
     if late == LAZY:
@@ -132,7 +132,7 @@ def sync_egress(w, port_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sync_all_egress(w, until):  # type: ignore[no-untyped-def]
+def sync_all_egress(w, until):
     """Bring all late ports and calm inputs up to `until` (ps, inclusive)."""
     if w.clock[0].late != 0:
         for port_index in range(w.ports.size):

@@ -22,7 +22,7 @@ from orchestrator.engine.records import NONE
 
 
 @compiled
-def run_local_timers(w, port_index, until):  # type: ignore[no-untyped-def]
+def run_local_timers(w, port_index, until):
     """Do all that the agenda of a late port has up to `until` (ps, inclusive).
 
     The caller then sets the line's wake anew (`schedule_next_arrival`).
@@ -43,7 +43,7 @@ def run_local_timers(w, port_index, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_frame_due(w, port_index, now):  # type: ignore[no-untyped-def]
+def is_frame_due(w, port_index, now):
     """The line of a late port wakes: whether a frame of it is due, or only might have been."""
     run_local_timers(w, port_index, now - 1)
     index = w.ports[port_index].line_head
@@ -54,7 +54,7 @@ def is_frame_due(w, port_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sync_port(w, port_index, now, until):  # type: ignore[no-untyped-def]
+def sync_port(w, port_index, now, until):
     """Something comes to a port from outside at `now`: it is brought up to `until`, if it is late.
 
     The caller then calls `reschedule_port`.
@@ -66,14 +66,14 @@ def sync_port(w, port_index, now, until):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def reschedule_port(w, port_index):  # type: ignore[no-untyped-def]
+def reschedule_port(w, port_index):
     """Set the line's wake anew after an event from outside: other frames may leave the port now."""
     if w.ports[port_index].entries != 0:
         schedule_next_arrival(w, port_index)
 
 
 @compiled
-def sync_node_ports(w, node_index, now, until):  # type: ignore[no-untyped-def]
+def sync_node_ports(w, node_index, now, until):
     """`sync_port` all ports of a NIC: its flows share the limiters that are free."""
     node = w.nodes[node_index]
     if w.clock[0].late_nics != 0:
@@ -82,7 +82,7 @@ def sync_node_ports(w, node_index, now, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sync_addressed_port(w, node_index, index, now, until):  # type: ignore[no-untyped-def]
+def sync_addressed_port(w, node_index, index, now, until):
     """`sync_port` the port that a message `index` to a NIC acts on, which is returned, or NONE.
 
     It may bind a limiter that another flow has let go.
@@ -100,7 +100,7 @@ def sync_addressed_port(w, node_index, index, now, until):  # type: ignore[no-un
 
 
 @compiled
-def on_cnm_synced(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def on_cnm_synced(w, node_index, index, now):
     """A CNM reached its NIC: one that acts at once finds its port as it is by now."""
     port_index = NONE
     if w.nodes[node_index].reaction_time == 0:
@@ -111,7 +111,7 @@ def on_cnm_synced(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wake_node_synced(w, node_index, now):  # type: ignore[no-untyped-def]
+def wake_node_synced(w, node_index, now):
     """The reaction time of the first CNM is over: it finds its port as it is by now."""
     index = w.nodes[node_index].reacting_head
     port_index = sync_addressed_port(w, node_index, index, now, now)
@@ -121,7 +121,7 @@ def wake_node_synced(w, node_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def run_all_local_timers(w, until):  # type: ignore[no-untyped-def]
+def run_all_local_timers(w, until):
     """Bring all late ports of NICs up to `until` (ps, inclusive)."""
     if w.clock[0].late_nics != 0:
         for port_index in range(w.ports.size):

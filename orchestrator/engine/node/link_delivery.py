@@ -26,7 +26,7 @@ LEAST_INTERVAL_PS = 64_000_000
 
 
 @compiled
-def deliver_due_frames(w, port_index, until):  # type: ignore[no-untyped-def]
+def deliver_due_frames(w, port_index, until):
     """Give the peer every frame that was due by `until`, each at its own instant."""
     port = w.ports[port_index]
     while port.line_head != NONE and w.frames[port.line_head].due <= until:
@@ -36,7 +36,7 @@ def deliver_due_frames(w, port_index, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sync_counters(w, now):  # type: ignore[no-untyped-def]
+def sync_counters(w, now):
     """Bring the counts up to `now`: what late ports and NICs have sent, frames due in lines that
     have patience, time under PAUSE. The last comes behind all the others: a frame of a line that
     has patience may be a PAUSE, and acts at the instant it was due."""
@@ -50,7 +50,7 @@ def sync_counters(w, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def disable_laziness(w, port_index, now):  # type: ignore[no-untyped-def]
+def disable_laziness(w, port_index, now):
     """From now on a port sends each frame when it can, and its line hands it over when it is due.
 
     What was due before is handed over now, and the line wakes for the first of the others.
@@ -66,7 +66,7 @@ def disable_laziness(w, port_index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def deliver_from_line(w, port_index, now):  # type: ignore[no-untyped-def]
+def deliver_from_line(w, port_index, now):
     """The delay line of a port is due."""
     port = w.ports[port_index]
     if port.patience > 0:

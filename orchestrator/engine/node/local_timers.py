@@ -15,19 +15,19 @@ from orchestrator.engine.records import NEVER, NONE, PROBE
 
 
 @inlined
-def has_local_timers(w, port_index):  # type: ignore[no-untyped-def]
+def has_local_timers(w, port_index):
     """True if a port is one of a NIC's and has its wakes in the agenda."""
     return w.ports[port_index].entries != 0
 
 
 @inlined
-def set_port_timer(w, port_index, time):  # type: ignore[no-untyped-def]
+def set_port_timer(w, port_index, time):
     """Let a late port wake at `time` (ps; NEVER: not at all) and at no other time."""
     w.agenda[w.ports[port_index].agenda].wake = time
 
 
 @compiled
-def set_flow_timer(w, flow_index, time, tokens, timer):  # type: ignore[no-untyped-def]
+def set_flow_timer(w, flow_index, time, tokens, timer):
     """Let a flow of a late port wake at `time` (ps; NEVER: not at all) and at no other time.
 
     Its limiter, if it has one, lets a frame go at `tokens` (ps), and may say otherwise at `timer`.
@@ -45,7 +45,7 @@ def set_flow_timer(w, flow_index, time, tokens, timer):  # type: ignore[no-untyp
 
 
 @compiled
-def earliest_arrival(w, port_index):  # type: ignore[no-untyped-def]
+def earliest_arrival(w, port_index):
     """Earliest arrival (ps) of the next frame of a late port with an empty line, or
     NEVER."""
     port = w.ports[port_index]
@@ -75,7 +75,7 @@ def earliest_arrival(w, port_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def schedule_next_arrival(w, port_index):  # type: ignore[no-untyped-def]
+def schedule_next_arrival(w, port_index):
     """Let the line of a late port wake for its first frame, or for the first that may come."""
     port = w.ports[port_index]
     if port.line_head == NONE:
@@ -85,7 +85,7 @@ def schedule_next_arrival(w, port_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def reset_next_arrival(w):  # type: ignore[no-untyped-def]
+def reset_next_arrival(w):
     """A value has changed: what was known of the frames that come next need not hold any more."""
     for port_index in range(w.ports.size if w.clock[0].late_nics != 0 else 0):
         port = w.ports[port_index]

@@ -18,7 +18,7 @@ from orchestrator.engine.workload import HEADERS
 
 
 @compiled
-def begin_message(w, flow, now):  # type: ignore[no-untyped-def]
+def begin_message(w, flow, now):
     """Set up the first frame of the flow's current message, which may still lie ahead."""
     if flow.message == flow.last_message:
         flow.next_frame = NEVER
@@ -34,7 +34,7 @@ def begin_message(w, flow, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def next_of_message(w, flow, gap, now):  # type: ignore[no-untyped-def]
+def next_of_message(w, flow, gap, now):
     """A frame was made: the next one is of the same message, `gap` ps later, or of the next one."""
     flow.left -= flow.length - HEADERS
     if flow.left > 0:
@@ -46,7 +46,7 @@ def next_of_message(w, flow, gap, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def start_source(w, flow_index, now):  # type: ignore[no-untyped-def]
+def start_source(w, flow_index, now):
     """A flow is switched on: when its source wants to make its next frame."""
     flow = w.flows[flow_index]
     if flow.mode == FRAMES:
@@ -61,7 +61,7 @@ def start_source(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def find_message(w, row, sequence):  # type: ignore[no-untyped-def]
+def find_message(w, row, sequence):
     """The row of the message that a frame belongs to; `row` is any message of its flow.
 
     A sequence number that no message of the flow has leads to its first or behind its last one.
@@ -75,7 +75,7 @@ def find_message(w, row, sequence):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wake_dependent_flow(w, row, at, now):  # type: ignore[no-untyped-def]
+def wake_dependent_flow(w, row, at, now):
     """Wake the flow of a message whose dependency has arrived."""
     message = w.messages[row]
     message.start = at
@@ -90,7 +90,7 @@ def wake_dependent_flow(w, row, at, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def complete_message(w, message, now):  # type: ignore[no-untyped-def]
+def complete_message(w, message, now):
     """The last frame of a message is there: it counts for its gate, which may open."""
     message.done = now
     if message.opens == NONE:
@@ -103,7 +103,7 @@ def complete_message(w, message, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_arrival(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
+def count_arrival(w, flow_index, sequence, now):
     """A datagram arrived: the message that it belongs to is whole when all of its frames did."""
     flow = w.flows[flow_index]
     row = find_message(w, min(flow.arriving, flow.last_message - 1), sequence)
@@ -117,7 +117,7 @@ def count_arrival(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_in_order(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
+def count_in_order(w, flow_index, sequence, now):
     """Every segment before `sequence` is there: messages that end before it are whole."""
     flow = w.flows[flow_index]
     while flow.arriving < flow.last_message:

@@ -14,7 +14,7 @@ from orchestrator.engine.records import NONE
 
 
 @compiled
-def copy_of(w, node_index, index):  # type: ignore[no-untyped-def]
+def copy_of(w, node_index, index):
     """Another descriptor of the same frame, with its octets where there are any; or NONE."""
     other = take(w)
     if other == NONE:
@@ -29,7 +29,7 @@ def copy_of(w, node_index, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def deliver_copy(w, node_index, index):  # type: ignore[no-untyped-def]
+def deliver_copy(w, node_index, index):
     """A member of a group received a frame: count it as that member's."""
     frame = w.frames[index]
     flow = w.flows[frame.flow]

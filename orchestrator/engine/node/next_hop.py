@@ -29,7 +29,7 @@ LOW_32 = 0xFFFFFFFF
 
 
 @inlined
-def output_port(w, node_index, frame):  # type: ignore[no-untyped-def]
+def output_port(w, node_index, frame):
     """A port; NONE without a route; what is below NONE is a row of the ways, for a copy each."""
     address = row_of(frame.destination)
     way = w.routes[node_index, w.behind[address, 0]]
@@ -41,7 +41,7 @@ def output_port(w, node_index, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def spread_port(w, node_index, way, frame):  # type: ignore[no-untyped-def]
+def spread_port(w, node_index, way, frame):
     """One of several ways to spread over; `way` itself where all of them are to be taken."""
     row = PORT_SETS - way
     count = w.ways[row, 1]

@@ -34,7 +34,7 @@ from orchestrator.engine.records import DATA, FRAMES, MESSAGES, NEVER, NONE, SOO
 
 
 @inlined
-def has_host_queue_room(w, flow):  # type: ignore[no-untyped-def]
+def has_host_queue_room(w, flow):
     """True if the host queue takes the source's next frame."""
     if flow.shared != 0:
         node = w.nodes[flow.node]
@@ -43,7 +43,7 @@ def has_host_queue_room(w, flow):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def enqueue_segment(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
+def enqueue_segment(w, flow_index, sequence, now):
     """A message's or a transport's frame of `flow.length` is made and put into the host queue.
 
     False, and counted: there is no descriptor.
@@ -72,7 +72,7 @@ def enqueue_segment(w, flow_index, sequence, now):  # type: ignore[no-untyped-de
 
 
 @inlined
-def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
+def make_frame(w, flow_index, now):
     """The source makes one frame, puts it into the host queue and says when the next one comes."""
     flow = w.flows[flow_index]
     if flow.mode == FRAMES:
@@ -103,7 +103,7 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def refuse_frame(w, flow, now):  # type: ignore[no-untyped-def]
+def refuse_frame(w, flow, now):
     """The source makes a frame that finds no room."""
     spare = w.frames[w.frames.size - 1]
     flow.frames_refused += 1
@@ -112,7 +112,7 @@ def refuse_frame(w, flow, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
+def schedule_flow(w, flow_index, now):
     """Let the flow wake for its next frame, its limiter's timer or its limiter's tokens."""
     flow = w.flows[flow_index]
     time = flow.next_frame if flow.open_loop != 0 or has_host_queue_room(w, flow) else NEVER
@@ -135,7 +135,7 @@ def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def remove_ready_flow(w, lane):  # type: ignore[no-untyped-def]
+def remove_ready_flow(w, lane):
     """Take that flow out of a lane's ready ones whose frame is the first in the shared queue."""
     chosen, before_chosen = lane.ready_head, NONE
     index, before = lane.ready_head, NONE
@@ -156,7 +156,7 @@ def remove_ready_flow(w, lane):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def send_ready_flow(w, port_index, lane, now):  # type: ignore[no-untyped-def]
+def send_ready_flow(w, port_index, lane, now):
     """The first ready flow of a lane of a free port sends its frame and steps back."""
     flow_index = lane.ready_head
     if w.flows[flow_index].shared != 0:
@@ -168,7 +168,7 @@ def send_ready_flow(w, port_index, lane, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_head_frame(w, port_index, flow_index, now):  # type: ignore[no-untyped-def]
+def send_head_frame(w, port_index, flow_index, now):
     """A flow sends the first of its frames by a free port."""
     flow = w.flows[flow_index]
     if flow.mode == FRAMES:
@@ -198,7 +198,7 @@ def send_head_frame(w, port_index, flow_index, now):  # type: ignore[no-untyped-
 
 
 @inlined
-def may_send(w, flow, now):  # type: ignore[no-untyped-def]
+def may_send(w, flow, now):
     """True if the flow has a frame and, where it has a limiter, tokens."""
     if flow.head == NONE or flow.ready == 1:
         return False
@@ -206,7 +206,7 @@ def may_send(w, flow, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def append_ready_flow(w, flow_index):  # type: ignore[no-untyped-def]
+def append_ready_flow(w, flow_index):
     """Put a flow behind the ready flows of its lane; True when it is the only one."""
     flow = w.flows[flow_index]
     lane = w.lanes[flow.lane]
@@ -222,7 +222,7 @@ def append_ready_flow(w, flow_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
+def wake_flow(w, flow_index, now):
     """Do what is due for a flow; True when its port has to be served for it.
 
     A flow that sends at once is scheduled when it has sent, any other here. One that has a free
@@ -256,7 +256,7 @@ def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_cnm(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def apply_cnm(w, node_index, index, now):
     """A NIC acts on a CNM: the flow is found by destination address, then its limiter.
 
     Without a free limiter the message is counted and dropped, never given to another flow.
@@ -280,13 +280,13 @@ def apply_cnm(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def node_actor(w, node_index):  # type: ignore[no-untyped-def]
+def node_actor(w, node_index):
     """Actor number of a node: after the inputs."""
     return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + w.inputs.size + node_index
 
 
 @compiled
-def schedule_node(w, node_index):  # type: ignore[no-untyped-def]
+def schedule_node(w, node_index):
     """Let a NIC or sink wake for the CNM that acts next, or for its receiver's timer."""
     node = w.nodes[node_index]
     time = NEVER if node.reacting_head == NONE else w.frames[node.reacting_head].due
@@ -296,7 +296,7 @@ def schedule_node(w, node_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_cnm(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def on_cnm(w, node_index, index, now):
     """A CNM reached its NIC, whose limiters act after their reaction time."""
     node = w.nodes[node_index]
     if node.reaction_time == 0:
@@ -314,7 +314,7 @@ def on_cnm(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wake_node(w, node_index, now):  # type: ignore[no-untyped-def]
+def wake_node(w, node_index, now):
     """The reaction time of the first CNM that waits for it is over."""
     node = w.nodes[node_index]
     index = node.reacting_head

@@ -18,7 +18,7 @@ from orchestrator.engine.records import DROPS, IGNORES, NEVER, NONE, PFC, SOONES
 
 
 @compiled
-def drop_queued(w, queue_index, now):  # type: ignore[no-untyped-def]
+def drop_queued(w, queue_index, now):
     """Drop all that lies in a queue."""
     queue = w.queues[queue_index]
     while queue.frames > 0:
@@ -31,7 +31,7 @@ def drop_queued(w, queue_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_watchdog_state(w, queue_index, lane, now):  # type: ignore[no-untyped-def]
+def apply_watchdog_state(w, queue_index, lane, now):
     """Do what the watchdog of a queue wants, whose lane that is."""
     queue = w.queues[queue_index]
     if queue.stance == DROPS:
@@ -44,7 +44,7 @@ def apply_watchdog_state(w, queue_index, lane, now):  # type: ignore[no-untyped-
 
 
 @compiled
-def notify_watchdogs(w, port_index, now):  # type: ignore[no-untyped-def]
+def notify_watchdogs(w, port_index, now):
     """A PAUSE or PFC came to a port: tell the watchdogs of the queues that it holds.
 
     Of a lane that it does not name the time stays the same.
@@ -70,7 +70,7 @@ def notify_watchdogs(w, port_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wake_watchdog(w, queue_index, now):  # type: ignore[no-untyped-def]
+def wake_watchdog(w, queue_index, now):
     """The timer of a watchdog is due."""
     queue = w.queues[queue_index]
     queue.watchdog_timer = NEVER

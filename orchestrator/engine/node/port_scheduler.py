@@ -17,7 +17,7 @@ from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
 
 
 @compiled
-def drop_dequeued(w, queue, index):  # type: ignore[no-untyped-def]
+def drop_dequeued(w, queue, index):
     """A frame was taken out of a queue only to be dropped: it has not left by the port."""
     queue.frames_out -= 1
     queue.bytes_out -= w.frames[index].length
@@ -26,7 +26,7 @@ def drop_dequeued(w, queue, index):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def send_from_queue(w, port_index, queue_index, now):  # type: ignore[no-untyped-def]
+def send_from_queue(w, port_index, queue_index, now):
     """Serve a queue of a switch's port: one frame, then the service-rate limiter waits.
 
     Frames that the congestion point drops on their way out take no time: the next one follows.
@@ -49,7 +49,7 @@ def send_from_queue(w, port_index, queue_index, now):  # type: ignore[no-untyped
 
 
 @compiled
-def is_own_turn(w, lane):  # type: ignore[no-untyped-def]
+def is_own_turn(w, lane):
     """True if a port sends a frame of its node's own flows, one of which is ready.
 
     At a host that forwards these and the frames of others, in the lane's queue, take turns.
@@ -61,7 +61,7 @@ def is_own_turn(w, lane):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def send_data(w, port_index, now):  # type: ignore[no-untyped-def]
+def send_data(w, port_index, now):
     """The next lane that can sends a frame; lanes take turns."""
     port = w.ports[port_index]
     lanes = w.clock[0].lanes
@@ -84,7 +84,7 @@ def send_data(w, port_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def serve(w, port_index, now):  # type: ignore[no-untyped-def]
+def serve(w, port_index, now):
     """Send what may be sent now, then wake for the next chance (or not, when nothing waits)."""
     port = w.ports[port_index]
     if now >= port.free_at:
@@ -97,7 +97,7 @@ def serve(w, port_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def disable_lazy_port(w, port_index, now):  # type: ignore[no-untyped-def]
+def disable_lazy_port(w, port_index, now):
     """From now on a port wakes for each frame, and its queue's algorithms see all that leave; so do
     those of the buffer behind it, where it has an input."""
     sync_egress(w, port_index, now)

@@ -12,7 +12,7 @@ from orchestrator.engine.records import LAZY, NEVER, NONE
 
 
 @inlined
-def ready_at(w, port, lane):  # type: ignore[no-untyped-def]
+def ready_at(w, port, lane):
     """Time at which the lane can send its next data frame; NEVER when it has none."""
     if lane.ready_head != NONE:
         return max(port.free_at, port.paused_until, lane.paused_until)
@@ -22,7 +22,7 @@ def ready_at(w, port, lane):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def first_to_leave(w, port_index):  # type: ignore[no-untyped-def]
+def first_to_leave(w, port_index):
     """Wake time of a late output behind inputs for data; NEVER when no queue waits for it, or it
     has no frame. For a frame that leaves the moment that it arrives, its input wakes instead."""
     port = w.ports[port_index]
@@ -38,7 +38,7 @@ def first_to_leave(w, port_index):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
+def schedule_port(w, port_index):
     """Let a port wake for the next chance to send; one that is late, only for observable sends."""
     port = w.ports[port_index]
     time = NEVER
@@ -58,6 +58,6 @@ def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def schedule_port_outlined(w, port_index):  # type: ignore[no-untyped-def]
+def schedule_port_outlined(w, port_index):
     """`schedule_port`, for callers to which the cost of a call is negligible."""
     schedule_port(w, port_index)

@@ -20,7 +20,7 @@ from orchestrator.engine.records import CNM, ECHO, NONE, PROBE, SWITCH
 
 
 @inlined
-def encode_rate(frame):  # type: ignore[no-untyped-def]
+def encode_rate(frame):
     """Let a probe or an echo say what its octets do: a number of 64 bits and nothing else.
 
     The same as `canonical.make_canonical`, which would take a fifth of a run for each probe at each
@@ -32,7 +32,7 @@ def encode_rate(frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_probe(w, limiter_index, now):  # type: ignore[no-untyped-def]
+def send_probe(w, limiter_index, now):
     """Send the probe under construction along the path of a limiter's flow."""
     limiter = w.limiters[limiter_index]
     flow = w.flows[limiter.flow]
@@ -52,7 +52,7 @@ def send_probe(w, limiter_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive_probe(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def receive_probe(w, port_index, index, now):
     """A probe leaves a switch by this port: the congestion point of its lane's queue sees it."""
     frame = w.frames[index]
     queue = w.queues[w.lanes[lane_index(w, port_index, frame)].queue]
@@ -65,7 +65,7 @@ def receive_probe(w, port_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def reply_to_probe(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def reply_to_probe(w, node_index, index, now):
     """A probe reached its destination, whose notification point turns it round, or it ends."""
     node = w.nodes[node_index]
     frame = w.frames[index]
@@ -91,7 +91,7 @@ def reply_to_probe(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def call_notification_point(w, point, port_index, index, now):  # type: ignore[no-untyped-def]
+def call_notification_point(w, point, port_index, index, now):
     """A notification point sees a data frame; what it has to say goes to the frame's source."""
     node_index = w.ports[port_index].node
     node = w.nodes[node_index]

@@ -32,7 +32,7 @@ from orchestrator.engine.records import FRAMES, NEVER, NONE, PROBE, SOONEST
 
 
 @inlined
-def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
+def tokens_per_tick(limiter):
     """Tokens of one refill: the rate, cut down to the granularity, times the period."""
     if limiter.gain_rate != limiter.rate:
         limiter.gain_rate = limiter.rate
@@ -43,7 +43,7 @@ def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_more(ticks, gain, room):  # type: ignore[no-untyped-def]
+def is_more(ticks, gain, room):
     """True if `ticks` refills of `gain` are more than `room`; all are above 0.
 
     They are multiplied where that stays within an int64: `gain` is below 2^31 times one more than
@@ -55,7 +55,7 @@ def is_more(ticks, gain, room):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def refill_tokens(limiter, now):  # type: ignore[no-untyped-def]
+def refill_tokens(limiter, now):
     """Put in the refills since the last one that was counted, at the rate that held meanwhile."""
     if now - limiter.tick < limiter.period:
         return
@@ -70,7 +70,7 @@ def refill_tokens(limiter, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def eligible_at(limiter, now):  # type: ignore[no-untyped-def]
+def eligible_at(limiter, now):
     """Start time of the next frame (ps): now, the tick that lifts the tokens above 0, or NEVER."""
     refill_tokens(limiter, now)
     if limiter.tokens > 0:
@@ -82,13 +82,13 @@ def eligible_at(limiter, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def next_timer(limiter):  # type: ignore[no-untyped-def]
+def next_timer(limiter):
     """Time of the next timer of a reaction point (ps), a named one or not."""
     return min(limiter.timer, limiter.soonest)
 
 
 @compiled
-def reset_flow_state(w, limiter):  # type: ignore[no-untyped-def]
+def reset_flow_state(w, limiter):
     """Nothing is left of the flow before: the reaction point's state is 0, but for its random
     numbers, which go on."""
     limiter.window = 0
@@ -103,7 +103,7 @@ def reset_flow_state(w, limiter):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def notify_reaction_point(w, limiter_index, event, now):  # type: ignore[no-untyped-def]
+def notify_reaction_point(w, limiter_index, event, now):
     """Tell the reaction point of something that has no frame."""
     limiter = w.limiters[limiter_index]
     spare = w.frames[w.frames.size - 1]
@@ -113,7 +113,7 @@ def notify_reaction_point(w, limiter_index, event, now):  # type: ignore[no-unty
 
 
 @compiled
-def bind_limiter(w, flow_index, now):  # type: ignore[no-untyped-def]
+def bind_limiter(w, flow_index, now):
     """Give the flow a free limiter of its node; returns its index, NONE when all are taken."""
     flow = w.flows[flow_index]
     node = w.nodes[flow.node]
@@ -135,7 +135,7 @@ def bind_limiter(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def flow_has_ended(w, limiter):  # type: ignore[no-untyped-def]
+def flow_has_ended(w, limiter):
     """True if the flow was limited from its start, is off and has sent all that it had."""
     if limiter.flow == NONE:
         return False
@@ -144,7 +144,7 @@ def flow_has_ended(w, limiter):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def find_named_timer(limiter):  # type: ignore[no-untyped-def]
+def find_named_timer(limiter):
     """A kernel may have set named timers: find the earliest."""
     limiter.soonest = NEVER
     for place in range(limiter.named):
@@ -152,7 +152,7 @@ def find_named_timer(limiter):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def release_if_inactive(w, limiter):  # type: ignore[no-untyped-def]
+def release_if_inactive(w, limiter):
     """Free a limiter whose reaction point has ended, or whose flow has and which no timer ends.
 
     Every call of a kernel ends here.
@@ -174,7 +174,7 @@ def release_if_inactive(w, limiter):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def on_frame_sent(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
+def on_frame_sent(w, limiter_index, frame, now):
     """A frame starts: take its tokens and tell the reaction point that it was sent."""
     limiter = w.limiters[limiter_index]
     refill_tokens(limiter, now)
@@ -192,7 +192,7 @@ def on_frame_sent(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_congestion_message(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
+def on_congestion_message(w, limiter_index, frame, now):
     """A congestion notification message for this limiter arrived."""
     limiter = w.limiters[limiter_index]
     refill_tokens(limiter, now)
@@ -210,7 +210,7 @@ def on_congestion_message(w, limiter_index, frame, now):  # type: ignore[no-unty
 
 
 @compiled
-def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
+def expire(w, limiter_index, now):
     """The reaction point's timer is due, or named ones are."""
     limiter = w.limiters[limiter_index]
     refill_tokens(limiter, now)
@@ -226,7 +226,7 @@ def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def expire_named(w, limiter_index, now):  # type: ignore[no-untyped-def]
+def expire_named(w, limiter_index, now):
     """Call the kernels of the named timers that are due, each once, in the order of their names.
 
     They may set each other: none of them is due again before time has gone on.
@@ -241,7 +241,7 @@ def expire_named(w, limiter_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_acknowledgement(w, flow_index, index, acked, marked, now):  # type: ignore[no-untyped-def]
+def on_acknowledgement(w, flow_index, index, acked, marked, now):
     """An acknowledgement, `index`, came for a flow that had `acked` octets, `marked` of them."""
     flow = w.flows[flow_index]
     if flow.limiter == NONE:
@@ -267,7 +267,7 @@ def on_acknowledgement(w, flow_index, index, acked, marked, now):  # type: ignor
 
 
 @compiled
-def on_loss(w, flow_index, losses, frame, now):  # type: ignore[no-untyped-def]
+def on_loss(w, flow_index, losses, frame, now):
     """The transport of a flow, which had found `losses`, has found more: by an acknowledgement,
     `frame`, or by its timer."""
     flow = w.flows[flow_index]
@@ -290,7 +290,7 @@ def on_loss(w, flow_index, losses, frame, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def end_limiter(w, flow_index, now):  # type: ignore[no-untyped-def]
+def end_limiter(w, flow_index, now):
     """A flow is switched off: its limiter is let go where nothing else would do that later.
 
     It has ended when what it had waiting has left as well (`on_frame_sent`).
@@ -306,7 +306,7 @@ def end_limiter(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def begin_limiter(w, flow_index, now):  # type: ignore[no-untyped-def]
+def begin_limiter(w, flow_index, now):
     """A flow begins: tell the reaction point.
 
     One that is limited from its start is given a limiter, if it has not kept the one it had before.

@@ -68,7 +68,7 @@ from orchestrator.engine.records import (
 
 
 @compiled
-def deliver_to_lazy_outputs(w, input_index, now):  # type: ignore[no-untyped-def]
+def deliver_to_lazy_outputs(w, input_index, now):
     """Late outputs that await a frame of an input: it is there, and leaves."""
     side = w.inputs[input_index]
     queue_index = side.awaits_head
@@ -82,7 +82,7 @@ def deliver_to_lazy_outputs(w, input_index, now):  # type: ignore[no-untyped-def
 
 
 @compiled
-def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
+def wake_input(w, input_index, now):
     """A transfer of an input ends, or a frame of it reaches its output, or both."""
     side = w.inputs[input_index]
     end_transfers(w, input_index, now)
@@ -101,14 +101,14 @@ def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def has_output_room(w, port_index, priority, frame):  # type: ignore[no-untyped-def]
+def has_output_room(w, port_index, priority, frame):
     """True if an output has room for a frame in the lane of a priority."""
     queue = w.queues[w.lanes[w.ports[port_index].first_lane + w.lane_of[priority]].queue]
     return queue.bytes + frame.length <= queue.capacity
 
 
 @compiled
-def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
+def admit_shared(w, port_index, index, way, now):
     """A data frame arrives at a switch whose ports share one memory: it counts at its input, where
     PAUSE watches, and at its output, until it has left. It needs room in the memory and at both;
     where there is none it is the output that drops it, but for an input that is full."""
@@ -145,13 +145,13 @@ def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def
 
 
 @inlined
-def is_message(w, frame):  # type: ignore[no-untyped-def]
+def is_message(w, frame):
     """True if a frame is a congestion message or a probe, which no queue holds back."""
     return frame.kind != DATA and w.types[frame.kind].carried == CONTROL
 
 
 @compiled
-def send_copies(w, node_index, index, way, now):  # type: ignore[no-untyped-def]
+def send_copies(w, node_index, index, way, now):
     """A switch without virtual output queues sends a copy to every port of the group."""
     row = PORT_SETS - way
     last = w.ways[row, 1] - 1
@@ -163,7 +163,7 @@ def send_copies(w, node_index, index, way, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_copy(w, way, index, now):  # type: ignore[no-untyped-def]
+def send_copy(w, way, index, now):
     """One of them: by way of the memory that the ports share, where they do."""
     port_index = w.frames[index].port
     if w.ports[port_index].input != NONE:
@@ -173,14 +173,14 @@ def send_copy(w, way, index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def count_arrival_at_input(w, port_index, frame):  # type: ignore[no-untyped-def]
+def count_arrival_at_input(w, port_index, frame):
     """Count a frame that comes to the buffer of an input, with or without a route and room."""
     queue_index = w.inputs[w.ports[port_index].input].first_queue + w.lane_of[frame.priority & 7]
     w.queues[queue_index].bytes_came += frame.length
 
 
 @compiled
-def is_ttl_over(w, index):  # type: ignore[no-untyped-def]
+def is_ttl_over(w, index):
     """True if a router may not send a frame on, whose TTL is 0 when it has taken one off (RFC 1812,
     5.3.1). Frames of programs have a TTL of their own, all others IP_TTL."""
     frame = w.frames[index]
@@ -190,7 +190,7 @@ def is_ttl_over(w, index):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def forward(w, node_index, index, now):
     """A switch, or a host that forwards, sends a frame on: control frames past every queue, data
     through one."""
     frame = w.frames[index]
@@ -231,7 +231,7 @@ def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def deliver(w, index, now):  # type: ignore[no-untyped-def]
+def deliver(w, index, now):
     """A data frame is where it was sent to: count it."""
     frame = w.frames[index]
     if frame.flow != NONE:
@@ -251,7 +251,7 @@ def deliver(w, index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_source_of(w, node_index, flow_index):  # type: ignore[no-untyped-def]
+def is_source_of(w, node_index, flow_index):
     """True if a flow with a transport comes from this node."""
     return (
         flow_index != NONE
@@ -261,7 +261,7 @@ def is_source_of(w, node_index, flow_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive_ack(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def receive_ack(w, node_index, index, now):
     """An acknowledgement is back at its flow's source."""
     flow_index = w.frames[index].flow
     if is_source_of(w, node_index, flow_index):
@@ -271,7 +271,7 @@ def receive_ack(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive_trimmed(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def receive_trimmed(w, node_index, index, now):
     """The header of a data frame that was trimmed is where that frame was sent to."""
     flow_index = w.frames[index].flow
     if flow_index != NONE:
@@ -285,7 +285,7 @@ def receive_trimmed(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive_credit_request(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def receive_credit_request(w, node_index, index, now):
     """Take a source's request for credit; without a receiver it has no effect."""
     if w.nodes[node_index].receiver != NONE and w.frames[index].flow != NONE:
         notify_receiver(w, node_index, RECEIVER_FLOW_BEGINS, index, now)
@@ -295,7 +295,7 @@ def receive_credit_request(w, node_index, index, now):  # type: ignore[no-untype
 
 
 @compiled
-def receive_credit(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def receive_credit(w, node_index, index, now):
     """A credit is back at its flow's source."""
     flow_index = w.frames[index].flow
     if is_source_of(w, node_index, flow_index):
@@ -307,7 +307,7 @@ def receive_credit(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive_message(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def receive_message(w, node_index, index, now):
     """A frame that no queue holds back is where it was sent to."""
     kind = w.frames[index].kind
     if kind == TRIMMED:
@@ -321,7 +321,7 @@ def receive_message(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_link_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def apply_link_control(w, port_index, index, now):
     """A frame for the port itself: PAUSE, PFC or a grant. False: it is none."""
     kind = w.frames[index].kind
     if kind not in (PAUSE, PFC, GRANT):
@@ -342,7 +342,7 @@ def apply_link_control(w, port_index, index, now):  # type: ignore[no-untyped-de
 
 
 @compiled
-def receive_other(w, node_index, index, now):  # type: ignore[no-untyped-def]
+def receive_other(w, node_index, index, now):
     """A frame of another type than data is where it was sent to. False: it is taken as data is."""
     frame = w.frames[index]
     if frame.kind == PROBE:
@@ -359,13 +359,13 @@ def receive_other(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_for_others(w, node_index, index):  # type: ignore[no-untyped-def]
+def is_for_others(w, node_index, index):
     """True if a host has a route for a frame: it is not addressed to the host itself."""
     return output_port(w, node_index, w.frames[index]) != NONE
 
 
 @compiled
-def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def receive(w, port_index, index, now):
     """Hand a frame that arrived whole at `port_index` to its node; data is asked for first."""
     frame = w.frames[index]
     frame.port = port_index

@@ -16,7 +16,7 @@ from orchestrator.engine.records import NEVER, NONE
 
 
 @compiled
-def hold_frame(w, node_index, flow, port_index, index, now):  # type: ignore[no-untyped-def]
+def hold_frame(w, node_index, flow, port_index, index, now):
     """Keep a frame among those of its flow that wait, by sequence."""
     node = w.nodes[node_index]
     frame = w.frames[index]
@@ -40,7 +40,7 @@ def hold_frame(w, node_index, flow, port_index, index, now):  # type: ignore[no-
 
 
 @compiled
-def release_in_order(w, node_index, flow, now):  # type: ignore[no-untyped-def]
+def release_in_order(w, node_index, flow, now):
     """Send on what now follows without a gap; the wait for a further gap begins anew."""
     node = w.nodes[node_index]
     done = False
@@ -57,7 +57,7 @@ def release_in_order(w, node_index, flow, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def skip_missing(w, node_index, flow, now):  # type: ignore[no-untyped-def]
+def skip_missing(w, node_index, flow, now):
     """Go on without what is missing before the first frame that waits."""
     w.nodes[node_index].order_gaps += 1
     flow.order_next = w.frames[flow.order_head].sequence
@@ -65,7 +65,7 @@ def skip_missing(w, node_index, flow, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def resequence(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def resequence(w, port_index, index, now):
     """A data frame reached the output that its flow leaves in order."""
     frame = w.frames[index]
     node_index = w.ports[port_index].node
@@ -87,7 +87,7 @@ def resequence(w, port_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wake_resequencer(w, node_index, now):  # type: ignore[no-untyped-def]
+def wake_resequencer(w, node_index, now):
     """Give up what has been missing for too long at a switch."""
     soonest = NEVER
     for flow_index in range(w.flows.size):

@@ -13,7 +13,7 @@ from orchestrator.engine.records import NEVER, NONE
 
 
 @compiled
-def window_opens_at(w, flow, now):  # type: ignore[no-untyped-def]
+def window_opens_at(w, flow, now):
     """Time at which a full segment may be made (ps): now, by its pace, or NEVER.
 
     NEVER: not before an acknowledgement has come, or what is under way is taken for lost.
@@ -30,14 +30,14 @@ def window_opens_at(w, flow, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def resume_windowed_flow(flow, now):  # type: ignore[no-untyped-def]
+def resume_windowed_flow(flow, now):
     """The reaction point may have opened the window of a flow that waits for that."""
     if flow.held != 0 and flow.on != 0:
         flow.next_frame = now
 
 
 @compiled
-def on_segment_departed(w, flow, frame, now):  # type: ignore[no-untyped-def]
+def on_segment_departed(w, flow, frame, now):
     """A segment leaves its NIC: from now on its round trip counts.
 
     Where there is a window and the rate is that of the link no bucket holds frames back: the link

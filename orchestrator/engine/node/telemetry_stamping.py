@@ -24,7 +24,7 @@ from orchestrator.engine.records import DATA
 
 
 @inlined
-def reserve_stamps(w, index, hops):  # type: ignore[no-untyped-def]
+def reserve_stamps(w, index, hops):
     """A frame is made that has room for the stamps of so many hops, and none yet.
 
     The caller saw that the plan has stamps.
@@ -34,7 +34,7 @@ def reserve_stamps(w, index, hops):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stamp(w, port_index, index, which, now):  # type: ignore[no-untyped-def]
+def stamp(w, port_index, index, which, now):
     """The port that a frame leaves by stamps it, with what the message under construction says.
 
     `which` stamps a frame keeps: EVERY, HIGHEST or LOWEST. Only data frames take stamps, and only
@@ -52,13 +52,13 @@ def stamp(w, port_index, index, which, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def flow_stamps_row(w, flow_index):  # type: ignore[no-untyped-def]
+def flow_stamps_row(w, flow_index):
     """The row of a flow, behind those of the descriptors."""
     return w.frames.size + flow_index
 
 
 @compiled
-def copy_stamps(w, index, other):  # type: ignore[no-untyped-def]
+def copy_stamps(w, index, other):
     """Copy the stamps of a row to another one: of a copy of a frame, or an acknowledgement."""
     if w.stamps.shape[0] > 1:
         for place in range(w.stamps.shape[1]):
@@ -66,7 +66,7 @@ def copy_stamps(w, index, other):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def expose_stamps(w, limiter, index):  # type: ignore[no-untyped-def]
+def expose_stamps(w, limiter, index):
     """Let the kernel that is called next read the stamps on an acknowledgement."""
     if w.stamps.shape[0] > 1:
         limiter.stamps = w.stamps[index].ctypes.data
@@ -74,7 +74,7 @@ def expose_stamps(w, limiter, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def encode_stamps(w, index, octets, known):  # type: ignore[no-untyped-def]
+def encode_stamps(w, index, octets, known):
     """Write a frame's stamps into its octets, of which `known` are written; how many are then."""
     if w.stamps.shape[0] == 1:
         return known
@@ -86,7 +86,7 @@ def encode_stamps(w, index, octets, known):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def decode_stamps(w, index, octets, length):  # type: ignore[no-untyped-def]
+def decode_stamps(w, index, octets, length):
     """Read the stamps of a frame that came in, of which the descriptor is filled."""
     if w.stamps.shape[0] > 1:
         get_stamps(w.types[w.frames[index].kind].stamps, octets, length, w.stamps[index])

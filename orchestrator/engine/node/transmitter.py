@@ -18,7 +18,7 @@ QUANTUM_PS = 512 * 10**12
 
 
 @inlined
-def flow_actor(w, flow_index):  # type: ignore[no-untyped-def]
+def flow_actor(w, flow_index):
     """Actor number of a flow: after the lines, the queues and the ports."""
     return LINES + 2 * w.ports.size + w.queues.size + flow_index
 
@@ -32,7 +32,7 @@ AT_ONCE = 10**6
 
 
 @inlined
-def wire_time(octets, rate):  # type: ignore[no-untyped-def]
+def wire_time(octets, rate):
     """ps that `octets` (any size of a plan, to 10^12) take at `rate` (bit/s, to 10^13), rounded up.
 
     At most LONGEST_PS.
@@ -43,7 +43,7 @@ def wire_time(octets, rate):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _long_wire_time(octets, rate):  # type: ignore[no-untyped-def]
+def _long_wire_time(octets, rate):
     """The same, divided digit by digit: 1.2 MB times BIT_PS are beyond an int64."""
     time, rest = octets * 8 // rate, octets * 8 % rate
     for _ in range(4):  # s, ms, us, ns, ps
@@ -55,7 +55,7 @@ def _long_wire_time(octets, rate):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def quanta_time(quanta, rate):  # type: ignore[no-untyped-def]
+def quanta_time(quanta, rate):
     """ps that `quanta` of 512 bit times (802.3 annex 31B) last at `rate` (bit/s), rounded up.
 
     Divided in two parts: 65 535 quanta times the ps of a bit at 1 bit/s are beyond an int64.
@@ -72,7 +72,7 @@ SHORT_PS = 1 << 40
 
 
 @inlined
-def by_clock(time, drift):  # type: ignore[no-untyped-def]
+def by_clock(time, drift):
     """ps that `time` (ps, not negative) by a clock that is `drift` * 2^-30 slow takes, rounded down
     to whole ps; without drift exactly `time`. From 2^60 ps on it means never, and stays."""
     if time < SHORT_PS:
@@ -81,7 +81,7 @@ def by_clock(time, drift):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def on_wire(port, octets):  # type: ignore[no-untyped-def]
+def on_wire(port, octets):
     """ps that `octets` take on a port's wire by the clock of its node, divided out again only when
     octets or rate are not those of the last time."""
     if port.timed_octets != octets or port.timed_rate != port.rate:
@@ -92,7 +92,7 @@ def on_wire(port, octets):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def cached_wire_time(place, octets, rate):  # type: ignore[no-untyped-def]
+def cached_wire_time(place, octets, rate):
     """`wire_time`, divided out again only when octets or rate are not those of the last time.
 
     `place` is the record that keeps it, a queue or an input.
@@ -105,7 +105,7 @@ def cached_wire_time(place, octets, rate):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def transmit(w, port_index, index, now):
     """Start sending a frame: the transmitter is busy for its wire time, then the line holds it."""
     port = w.ports[port_index]
     frame = w.frames[index]

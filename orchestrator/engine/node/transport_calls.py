@@ -48,7 +48,7 @@ from orchestrator.engine.records import (
 
 
 @compiled
-def clear_request(message):  # type: ignore[no-untyped-def]
+def clear_request(message):
     """Let a transport's kernel begin a segment or an acknowledgement, of which nothing is said."""
     clear_message(message, DATA)
     message.sequence = 0
@@ -56,7 +56,7 @@ def clear_request(message):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def request_credit(w, flow_index, wanted, unsolicited, feedback, now):  # type: ignore[no-untyped-def]
+def request_credit(w, flow_index, wanted, unsolicited, feedback, now):
     """Tell a flow's destination how much its source wants credit for, ahead of its data."""
     flow = w.flows[flow_index]
     index = take(w)
@@ -76,7 +76,7 @@ def request_credit(w, flow_index, wanted, unsolicited, feedback, now):  # type: 
 
 
 @compiled
-def withdraw_request(w, flow_index, now):  # type: ignore[no-untyped-def]
+def withdraw_request(w, flow_index, now):
     """A flow that waits for credits is switched off: its destination need not give it any more."""
     flow = w.flows[flow_index]
     if flow.mode == TRANSPORT and w.instances[flow.transport].kernels[TRANSPORT_CREDITED] != 0:
@@ -85,7 +85,7 @@ def withdraw_request(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def submit_messages(w, flow, now):  # type: ignore[no-untyped-def]
+def submit_messages(w, flow, now):
     """The application gives the transport every message that has begun by now."""
     while flow.message < flow.last_message and w.messages[flow.message].start <= now:
         message = w.messages[flow.message]
@@ -95,14 +95,14 @@ def submit_messages(w, flow, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def expect_message(w, flow):  # type: ignore[no-untyped-def]
+def expect_message(w, flow):
     """The transport is asked again when the next message begins, if not before."""
     if flow.message < flow.last_message:
         flow.next_frame = min(flow.next_frame, w.messages[flow.message].start)
 
 
 @compiled
-def ask_transport_segment(w, flow_index, now):  # type: ignore[no-untyped-def]
+def ask_transport_segment(w, flow_index, now):
     """Ask the transport for a segment: its sequence number, or NONE; sets `flow.length`."""
     flow = w.flows[flow_index]
     submit_messages(w, flow, now)
@@ -141,7 +141,7 @@ def ask_transport_segment(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_made(flow, sequence, now):  # type: ignore[no-untyped-def]
+def count_made(flow, sequence, now):
     """A segment of `flow.length` octets is made: it is under way until it is acknowledged."""
     flow.flight += flow.length
     flow.octets_made += flow.length
@@ -153,7 +153,7 @@ def count_made(flow, sequence, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
+def send_ack(w, flow_index, segment, now):
     """Send the acknowledgement under construction from the flow's destination to its source.
 
     It echoes the stamps in the row `segment` of `w.stamps`. Before a segment came in there is no
@@ -192,7 +192,7 @@ def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_segment_arrived(w, index, event, now):  # type: ignore[no-untyped-def]
+def on_segment_arrived(w, index, event, now):
     """A segment, or the header of one, is where it was sent to: tell the transport, which may want
     to acknowledge it."""
     frame = w.frames[index]
@@ -210,7 +210,7 @@ def on_segment_arrived(w, index, event, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
+def delayed_ack(w, flow_index, now):
     """The time that an acknowledgement may be delayed is over."""
     flow = w.flows[flow_index]
     flow.ack_timer = NEVER
@@ -228,7 +228,7 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
+def apply_ack(w, flow_index, index, now):
     """An acknowledgement came back: tell the transport, which says when it wants to send.
 
     Then the reaction point gets what was acknowledged, and what the transport considers lost.
@@ -256,7 +256,7 @@ def apply_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apply_credit(w, flow_index, index, now):  # type: ignore[no-untyped-def]
+def apply_credit(w, flow_index, index, now):
     """A credit came back: tell the transport, which says when it wants to send."""
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]

@@ -42,27 +42,27 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @compiled
-def at(pair, place):  # type: ignore[no-untyped-def]
+def at(pair, place):
     """Only a constant can say which of two types this returns."""
     return pair[place]
 
 
 @compiled
-def second(value):  # type: ignore[no-untyped-def]
+def second(value):
     """Calls it with a constant."""
     return at((value, 0.5), 1)
 
 
-def closure(value):  # type: ignore[no-untyped-def]
+def closure(value):
     """Needs more passes than a plain function."""
 
-    def twice(one):  # type: ignore[no-untyped-def]
+    def twice(one):
         return 2 * one
 
     return twice(value)
 
 
-def strict(value):  # type: ignore[no-untyped-def]
+def strict(value):
     """So does this."""
     if value < 0:
         raise ValueError("below 0")
@@ -87,7 +87,7 @@ def test_a_constant_where_nothing_else_will_do() -> None:
 
 
 @pytest.mark.parametrize("function", [closure, strict])
-def test_others_have_all_their_passes(function) -> None:  # type: ignore[no-untyped-def]
+def test_others_have_all_their_passes(function) -> None:
     passes = [(one, "") for one in SKIPPED_PASSES]
     assert needed(passes, at.py_func.__code__) == []
     assert needed(passes, function.__code__) == passes

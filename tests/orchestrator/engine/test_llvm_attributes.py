@@ -93,7 +93,7 @@ def test_nobody_calls_a_part_from_outside(fields: ModuleType) -> None:
 
 
 @compiled
-def same_field(one, other):  # type: ignore[no-untyped-def]
+def same_field(one, other):
     """Two records that may be one."""
     before = one.first
     other.first = before + 1
@@ -101,7 +101,7 @@ def same_field(one, other):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def by_memory(w, place):  # type: ignore[no-untyped-def]
+def by_memory(w, place):
     """A field is changed by its place in the memory, as a command does it."""
     port = w.ports[0]
     before = port.rate
@@ -110,7 +110,7 @@ def by_memory(w, place):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def in_tables(w, place):  # type: ignore[no-untyped-def]
+def in_tables(w, place):
     """A place of a table is read again after it was written by another index."""
     before = w.tree[1, 0]
     w.tree[place, 0] = 3

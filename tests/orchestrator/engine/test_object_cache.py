@@ -206,7 +206,7 @@ def test_a_full_disk_is_said_and_nothing_of_a_file_is_left(
 
 def test_functions_that_are_made_anew_have_no_entry(functions: ModuleType) -> None:
     def times(factor: int) -> object:
-        def multiplied(value):  # type: ignore[no-untyped-def]
+        def multiplied(value):
             return factor * value
 
         return compiled(multiplied)

@@ -36,13 +36,13 @@ def values(array: np.ndarray) -> list[bytes]:
 
 
 @compiled
-def of_one_axis(w):  # type: ignore[no-untyped-def]
+def of_one_axis(w):
     """An element, a field of a record, extents."""
     return w.lane_of[2], w.frames[1].next, w.queues[2].frames, w.free.size, w.voqs.shape[0]
 
 
 @compiled
-def of_several_axes(w):  # type: ignore[no-untyped-def]
+def of_several_axes(w):
     """Elements, a row and a plane of fewer indices, extents."""
     row, plane = w.octets[2], w.latency_marks[1]
     extents = w.tree.size, w.tree.shape, w.latency_marks.shape, row.shape, plane.shape
@@ -58,7 +58,7 @@ def of_several_axes(w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def write(w, small):  # type: ignore[no-untyped-def]
+def write(w, small):
     """Scalars of another width, fields, whole records, through a row."""
     w.octets[1, 2] = small
     w.latency_marks[2, 3, 1] = small

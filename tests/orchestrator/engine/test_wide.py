@@ -13,7 +13,7 @@ from orchestrator.engine.jit import compiled
 
 
 @compiled
-def everything(octets, at, found):  # type: ignore[no-untyped-def]
+def everything(octets, at, found):
     found[0] = unaligned.big16(octets, at)
     found[1] = unaligned.big32(octets, at)
     found[2] = unaligned.big64(octets, at)
@@ -24,7 +24,7 @@ def everything(octets, at, found):  # type: ignore[no-untyped-def]
 
 
 @given(st.binary(min_size=8, max_size=40), st.data())
-def test_loads(text, data) -> None:  # type: ignore[no-untyped-def]
+def test_loads(text, data) -> None:
     at = data.draw(st.integers(0, len(text) - 8))
     found = np.zeros(7, np.int64)
     everything(np.frombuffer(text, np.uint8).copy(), at, found)
@@ -34,7 +34,7 @@ def test_loads(text, data) -> None:  # type: ignore[no-untyped-def]
 
 
 @compiled
-def compared(octets, at, words, place, masks, which):  # type: ignore[no-untyped-def]
+def compared(octets, at, words, place, masks, which):
     return unaligned.unlike(octets, at, words, place, masks, which)
 
 

@@ -26,7 +26,7 @@ PLANS = Path(plugins.__file__).parent / "plans"
 RING = ("s1>s2", "s2>s3", "s3>s1")
 
 
-def resolved(table: Table):  # type: ignore[no-untyped-def]
+def resolved(table: Table):
     return Plan(**table).check(Registry.load())
 
 
@@ -153,7 +153,7 @@ def agreement(count: int, first: int = 0) -> Counter[str]:
     return tally
 
 
-def still_there(recording) -> bool:  # type: ignore[no-untyped-def]
+def still_there(recording) -> bool:
     """Frames that lie in a buffer at the end, though sources ended at half time."""
     frames = [n for n, c in enumerate(recording.columns) if c.quantity == "queue_frames"]
     return bool(np.any(recording.values[-1, frames] > 0))
@@ -199,7 +199,7 @@ def test_a_fat_tree_of_sixteen_ports_takes_less_than_ten_seconds(any_traffic: bo
     assert looked.switch_links == 2 * (16 * 8 * 8 + 16 * 8 * 8)
 
 
-def command(*words: str):  # type: ignore[no-untyped-def]
+def command(*words: str):
     return CliRunner().invoke(assemble(Registry.load(), words), list(words))
 
 

@@ -141,7 +141,7 @@ def test_red_marks_by_its_curve(mark: str) -> None:
     assert held.mean() >= 0.8
 
 
-def step(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def step(state, params, queue, frame, now, message):
     """Marks every ECN-capable frame that finds 32 768 octets or more (a step, as DCTCP's)."""
     if queue.bytes >= 32_768 and frame.mark & CE != 0:
         frame.mark |= CE

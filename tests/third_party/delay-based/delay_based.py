@@ -58,7 +58,7 @@ SOURCE_STATE = record("sequence", "sent_at", "waiting", "last", "difference", "r
 ECHO_STATE = record("unused")
 
 
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_start(state, params, limiter, frame, now, message):
     """The flow begins."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -68,7 +68,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return NOTHING
 
 
-def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_sent(state, params, limiter, frame, now, message):
     """A frame leaves: measure it when it is one that will be answered."""
     lost = now - state.sent_at > params.patience
     if frame.sequence % params.every == 0 and (state.waiting == 0 or lost):
@@ -79,7 +79,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
 
 
 @compiled
-def _follow_gradient(state, params, limiter):  # type: ignore[no-untyped-def]
+def _follow_gradient(state, params, limiter):
     """Between the two bounds."""
     gradient = state.difference * ONE // params.shortest
     if gradient <= 0:
@@ -91,7 +91,7 @@ def _follow_gradient(state, params, limiter):  # type: ignore[no-untyped-def]
         limiter.rate -= (limiter.rate >> 10) * part >> 10
 
 
-def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_feedback(state, params, limiter, frame, now, message):
     """An answer: a new round-trip time."""
     if state.waiting == 0 or frame.sequence != state.sequence:
         return NOTHING
@@ -114,7 +114,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     return NOTHING
 
 
-def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, node, frame, now, message):
     """A data frame arrived: answer one out of `every`."""
     return SEND if frame.sequence % params.every == 0 else NOTHING
 
@@ -132,6 +132,6 @@ ECHO = notification_point("delay-echo", "answers frames", Echo, ECHO_STATE, arri
 
 
 @hookimpl
-def tailback_algorithms():  # type: ignore[no-untyped-def]
+def tailback_algorithms():
     """Both ends of the scheme."""
     return [SOURCE, ECHO]

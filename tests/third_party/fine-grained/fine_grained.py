@@ -77,7 +77,7 @@ class Source(Params):
     min_rate: Rate = Field(1_000_000, ge=1, le=10**12, description="the rate never falls below")
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives: answer it where the queue is above the line."""
     state.octets += frame.length
     if queue.bytes <= params.line or state.octets < params.every:
@@ -89,7 +89,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     return NOTIFY_ARRIVING
 
 
-def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_feedback(state, params, limiter, frame, now, message):
     """A STATUS arrived: cut the rate, by how full the buffer is."""
     if frame.kind != STATUS:
         return NOTHING
@@ -104,7 +104,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     return NOTHING
 
 
-def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def on_timer(state, params, limiter, frame, now, message):
     """Time to raise the rate; at the link's the limiter is let go."""
     limiter.rate = min(limiter.rate + params.step, limiter.link_rate)
     limiter.target = limiter.rate
@@ -125,12 +125,12 @@ SOURCE = reaction_point(
 
 
 @hookimpl
-def tailback_frame_types():  # type: ignore[no-untyped-def]
+def tailback_frame_types():
     """STATUS."""
     return [STATUS_FRAME]
 
 
 @hookimpl
-def tailback_algorithms():  # type: ignore[no-untyped-def]
+def tailback_algorithms():
     """Both points."""
     return [SWITCH, SOURCE]

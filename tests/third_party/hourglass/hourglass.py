@@ -74,12 +74,12 @@ class Hourglass(Target):
 
 
 @hookimpl
-def tailback_targets():  # type: ignore[no-untyped-def]
+def tailback_targets():
     """The target."""
     return [Hourglass()]
 
 
 @hookimpl
-def tailback_target_options():  # type: ignore[no-untyped-def]
+def tailback_target_options():
     """Its options."""
     return [HourglassOptions]

@@ -38,7 +38,7 @@ class ThresholdParams(Params):
 STATE = record("countdown", "lfsr")
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def on_arrival(state, params, queue, frame, now, message):
     """A frame arrives; at a sample its source is told when the queue is above the threshold."""
     state.countdown -= frame.length
     if state.countdown > 0:
@@ -64,6 +64,6 @@ THRESHOLD_CP = congestion_point(
 
 
 @hookimpl
-def tailback_algorithms():  # type: ignore[no-untyped-def]
+def tailback_algorithms():
     """The threshold congestion point."""
     return [THRESHOLD_CP]

@@ -17,7 +17,7 @@ WITHIN_S = 20.0
 """Some three seconds here; what it must not be is quadratic in the file."""
 
 
-def test_many_interfaces_and_senders(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_many_interfaces_and_senders(tmp_path) -> None:
     rng = random.Random(4)
     blocks = [make.section(), make.interface(options=[(2, b"same")]) * 20_000]
     for number in range(20_000):

@@ -34,7 +34,7 @@ def answer(psn: int) -> bytes:
     return bytes(frame)
 
 
-def points(count: int, gap: int = 10_000, both: bool = True, more=lambda n: 0):  # type: ignore[no-untyped-def]
+def points(count: int, gap: int = 10_000, both: bool = True, more=lambda n: 0):
     """What two points hold of frames from the first to the second and of their answers."""
     first: list[Sent] = []
     second: list[Sent] = []
@@ -54,7 +54,7 @@ def captured(folder: Path, both: bool, offset: int, ppm: float = 0.0, count: int
 
 @given(st.sampled_from([-37 * 10**9, -(10**6), -10_000, -2500, 2500, 10_000, 10**9, 37 * 10**9]))
 @settings(max_examples=8, deadline=None)
-def test_an_offset_is_found_and_taken_off(tmp_path_factory, offset) -> None:  # type: ignore[no-untyped-def]
+def test_an_offset_is_found_and_taken_off(tmp_path_factory, offset) -> None:
     seen = captured(tmp_path_factory.mktemp("clocks"), True, offset)
     (clock,) = seen.clocks
     assert (clock.verdict, clock.corrected) == ("differ", True)
@@ -68,7 +68,7 @@ def test_an_offset_is_found_and_taken_off(tmp_path_factory, offset) -> None:  # 
         assert one.latency_s["max"] == pytest.approx(2e-6, abs=2e-9)
 
 
-def test_clocks_that_agree_are_left_alone(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_clocks_that_agree_are_left_alone(tmp_path) -> None:
     """An offset that no frame contradicts is estimated and said, and not taken off."""
     seen = captured(tmp_path, True, 500)
     (clock,) = seen.clocks
@@ -79,7 +79,7 @@ def test_clocks_that_agree_are_left_alone(tmp_path) -> None:  # type: ignore[no-
 
 
 @pytest.mark.parametrize("ppm", [-80.0, 20.0, 100.0])
-def test_drift(tmp_path, ppm) -> None:  # type: ignore[no-untyped-def]
+def test_drift(tmp_path, ppm) -> None:
     """Of up to 100 us in a second."""
     seen = captured(tmp_path, True, 40_000, ppm)
     (clock,) = seen.clocks
@@ -91,7 +91,7 @@ def test_drift(tmp_path, ppm) -> None:  # type: ignore[no-untyped-def]
         assert one.latency_s["min"] == pytest.approx(2e-6, abs=0.4e-6)
 
 
-def test_a_queue_is_no_drift(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_queue_is_no_drift(tmp_path) -> None:
     """Latency of one direction that grows by 40 us, with clocks that agree."""
     grown = [(200 * n, n) for n in range(200)]
     first = [(10_000 * n, roce(n)) for _, n in grown]
@@ -104,7 +104,7 @@ def test_a_queue_is_no_drift(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert {round(one.latency_s["max"] * 1e9) for one in seen.latency} == {2000, 41_800}
 
 
-def test_frames_of_one_direction_do_not_tell(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_frames_of_one_direction_do_not_tell(tmp_path) -> None:
     seen = captured(tmp_path, False, -10_000)
     (clock,) = seen.clocks
     assert (clock.verdict, clock.offset_s, clock.corrected) == ("unverified", None, False)
@@ -112,14 +112,14 @@ def test_frames_of_one_direction_do_not_tell(tmp_path) -> None:  # type: ignore[
 
 
 @pytest.mark.parametrize("offset", [37 * 10**9, -37 * 10**9, 2 * 10**9])
-def test_an_absurd_latency_is_not_given(tmp_path, offset) -> None:  # type: ignore[no-untyped-def]
+def test_an_absurd_latency_is_not_given(tmp_path, offset) -> None:
     seen = captured(tmp_path, False, offset)
     (clock,) = seen.clocks
     assert (clock.verdict, seen.latency) == ("absurd", [])
     assert clock.least_s == pytest.approx(abs(offset) / 1e9, rel=1e-3)
 
 
-def test_routers_tell_the_direction(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_routers_tell_the_direction(tmp_path) -> None:
     first = [(10_000 * n, roce(n)) for n in range(50)]
     second = [(10_000 * n + 2000, roce(n, ttl=63)) for n in range(50)]
     one = write(tmp_path / "a.pcap", first)
@@ -131,7 +131,7 @@ def test_routers_tell_the_direction(tmp_path) -> None:  # type: ignore[no-untype
     assert clock.least_s == pytest.approx(8e-6)
 
 
-def test_three_clocks_in_a_row(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_three_clocks_in_a_row(tmp_path) -> None:
     first, second = points(60)
     third = [
         (time + LATENCY_NS, octets) if n % 2 == 0 else (time - LATENCY_NS, octets)
@@ -149,7 +149,7 @@ def test_three_clocks_in_a_row(tmp_path) -> None:  # type: ignore[no-untyped-def
     assert list(hops.values()) == pytest.approx([2e-6] * 4, abs=0.1e-6)
 
 
-def test_what_is_known_of_clocks_is_said(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_known_of_clocks_is_said(tmp_path) -> None:
     from tests.traces.analysis.test_foreign import run
 
     first, second = points(40)
@@ -161,7 +161,7 @@ def test_what_is_known_of_clocks_is_said(tmp_path) -> None:  # type: ignore[no-u
     assert "frames went one way only" in text
 
 
-def test_ports_of_one_file_have_one_clock(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_ports_of_one_file_have_one_clock(tmp_path) -> None:
     from tests.traces.analysis.test_hops_and_cascades import data, port
     from traces import pcapng
 

@@ -20,7 +20,7 @@ ETS = "fe19 0080c2 09 83 00112233 3214000000000000 0002000000000000"
 RECOMMENDED = "fe19 0080c2 0a 00 01234567 6400000000000000 0202000000000000"
 
 
-def lldp(*tlvs: str, source: str = "02:00:00:00:00:01", tagged: bool = False):  # type: ignore[no-untyped-def]
+def lldp(*tlvs: str, source: str = "02:00:00:00:00:01", tagged: bool = False):
     unit = bytes.fromhex(HEAD + "".join(tlvs) + "0000")
     ether = Ether(src=source, dst="01:80:c2:00:00:0e", type=0x88CC)
     if tagged:

@@ -21,7 +21,7 @@ def mac(station: int) -> str:
     return f"02:00:00:00:00:{station:02x}"
 
 
-def ip(source: int, destination: int, payload, size: int = 0) -> bytes:  # type: ignore[no-untyped-def]
+def ip(source: int, destination: int, payload, size: int = 0) -> bytes:
     ends = IP(src=f"10.0.0.{source}", dst=f"10.0.0.{destination}")
     return bytes(Ether(src=mac(source), dst=mac(destination)) / ends / payload / bytes(size))
 
@@ -50,20 +50,20 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_one_flow_has_no_fairness_whatever_else_there_is(tmp_path, name) -> None:  # type: ignore[no-untyped-def]
+def test_one_flow_has_no_fairness_whatever_else_there_is(tmp_path, name) -> None:
     found = fairness(tmp_path, [roce(psn) for psn in range(10)] + OTHERS[name])
     assert (found.jain, found.flows, found.kinds) == (None, 1, ["RoCE"])
     assert found.left_out > 0
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_only_data_counts_beside_others(tmp_path, name) -> None:  # type: ignore[no-untyped-def]
+def test_only_data_counts_beside_others(tmp_path, name) -> None:
     two = [roce(n, qp=0x11 + n % 2) for n in range(10)]
     found = fairness(tmp_path, two + OTHERS[name])
     assert (found.jain, found.flows) == (pytest.approx(1.0), 2)
 
 
-def test_data_in_the_other_direction_is_not_compared(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_data_in_the_other_direction_is_not_compared(tmp_path) -> None:
     """Stations 1, 2 and 3 on one side send, 9 on the other does; it reaches 1, and 1 reaches it."""
     frames = [data(1, 9)] * 4 + [data(2, 9)] * 4 + [data(3, 9)] * 2 + [data(9, 1)] * 5
     found = fairness(tmp_path, frames)
@@ -71,18 +71,18 @@ def test_data_in_the_other_direction_is_not_compared(tmp_path) -> None:  # type:
     assert found.jain == pytest.approx(10**2 / (3 * (16 + 16 + 4)))
 
 
-def test_the_direction_with_more_data_is_the_bottleneck(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_the_direction_with_more_data_is_the_bottleneck(tmp_path) -> None:
     frames = [data(1, 9)] * 2 + [data(9, 1)] * 9 + [data(9, 2)] * 3
     found = fairness(tmp_path, frames)
     assert (found.flows, found.jain) == (2, pytest.approx(12**2 / (2 * (81 + 9))))
 
 
-def test_flows_without_a_common_station_share_the_direction(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_flows_without_a_common_station_share_the_direction(tmp_path) -> None:
     found = fairness(tmp_path, [data(1, 5)] * 3 + [data(2, 6)] * 3 + [data(7, 3)] * 3)
     assert (found.flows, found.jain) == (3, pytest.approx(1.0))
 
 
-def test_answers_to_reads_are_data(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_answers_to_reads_are_data(tmp_path) -> None:
     reads = [roce(psn, opcode=12) for psn in range(5)]
     answers = [
         roce(n, opcode=14, src=mac(2), dst=mac(1), qp=0x80 + n % 2, to="10.0.0.9")
@@ -92,7 +92,7 @@ def test_answers_to_reads_are_data(tmp_path) -> None:  # type: ignore[no-untyped
     assert (found.flows, found.jain) == (2, pytest.approx(1.0))
 
 
-def test_what_was_counted_is_said(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_what_was_counted_is_said(tmp_path) -> None:
     from tests.traces.analysis.test_foreign import run
 
     path = write(tmp_path / "a.pcap", [data(1, 9), data(2, 9), data(9, 1, 10), CNP] * 3)
@@ -101,7 +101,7 @@ def test_what_was_counted_is_said(tmp_path) -> None:  # type: ignore[no-untyped-
     assert "2 others are not compared" in text
 
 
-def test_answers_beside_data_of_the_same_direction(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_answers_beside_data_of_the_same_direction(tmp_path) -> None:
     """Station 1 sends on two queue pairs and acknowledges what it gets on another."""
     frames = [roce(n, qp=0x11 + n % 2) for n in range(20)]
     frames += [roce(n, opcode=17, qp=0x55) for n in range(10)]

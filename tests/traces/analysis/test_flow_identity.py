@@ -74,7 +74,7 @@ def flows(path: Path) -> list[FlowSeen]:
 
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("name", CHANGED)
-def test_a_queue_pair_stays_one_flow(tmp_path, name, version) -> None:  # type: ignore[no-untyped-def]
+def test_a_queue_pair_stays_one_flow(tmp_path, name, version) -> None:
     field, values = CHANGED[name]
     frames = []
     for psn in range(20):
@@ -86,7 +86,7 @@ def test_a_queue_pair_stays_one_flow(tmp_path, name, version) -> None:  # type: 
 
 
 @pytest.mark.parametrize("name", APART)
-def test_what_makes_two_flows(tmp_path, name) -> None:  # type: ignore[no-untyped-def]
+def test_what_makes_two_flows(tmp_path, name) -> None:
     field, values = APART[name]
     frames = [roce(psn // 2, **{field: values[psn % 2]}) for psn in range(20)]
     found = flows(write(tmp_path / "a.pcap", frames))
@@ -97,14 +97,14 @@ def test_what_makes_two_flows(tmp_path, name) -> None:  # type: ignore[no-untype
     st.lists(st.tuples(*(st.sampled_from(values) for _, values in CHANGED.values())), min_size=2)
 )
 @settings(max_examples=30, deadline=None)
-def test_any_changes_by_hops_leave_one_flow(tmp_path_factory, changes) -> None:  # type: ignore[no-untyped-def]
+def test_any_changes_by_hops_leave_one_flow(tmp_path_factory, changes) -> None:
     names = [field for field, _ in CHANGED.values()]
     frames = [roce(n, **dict(zip(names, one, strict=True))) for n, one in enumerate(changes)]
     (flow,) = flows(write(tmp_path_factory.mktemp("changed") / "a.pcap", frames))
     assert (flow.frames, flow.lost) == (len(changes), 0)
 
 
-def test_tcp_over_two_next_hops_is_one_flow(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_tcp_over_two_next_hops_is_one_flow(tmp_path) -> None:
     """By the compiled loops too, which compare whole headers: 6000 frames, of 4 paths."""
     frames = []
     for n in range(6000):
@@ -118,7 +118,7 @@ def test_tcp_over_two_next_hops_is_one_flow(tmp_path) -> None:  # type: ignore[n
 
 
 @pytest.mark.parametrize("change", [{}, {"vlan": 9}, {"sport": 60000}])
-def test_latency_across_a_router(tmp_path, change) -> None:  # type: ignore[no-untyped-def]
+def test_latency_across_a_router(tmp_path, change) -> None:
     """It gives frames MAC addresses and a VLAN of its own and takes one from their TTL."""
     before = [roce(psn) for psn in range(20)]
     after = [
@@ -133,7 +133,7 @@ def test_latency_across_a_router(tmp_path, change) -> None:  # type: ignore[no-u
     assert (hop.from_address, hop.to_address, hop.qp) == ("10.0.0.1", "10.0.0.2", 0x11)
 
 
-def test_packet_numbers_begin_again_between_two_points(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_packet_numbers_begin_again_between_two_points(tmp_path) -> None:
     """A capture that begins behind the wrap of 24 bits, and one that begins before."""
     one = write(tmp_path / "a.pcap", [roce(2**24 - 5 + n) for n in range(20)])
     two = write(tmp_path / "b.pcap", [roce(n) for n in range(15)], begin_ns=5000 + 700)

@@ -22,7 +22,7 @@ from traces.analysis import analyze
 E = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 
-def write(path, packets, step_us: int = 1000):  # type: ignore[no-untyped-def]
+def write(path, packets, step_us: int = 1000):
     records = [
         (1, index * step_us, bytes(one), len(bytes(one))) for index, one in enumerate(packets)
     ]
@@ -30,14 +30,14 @@ def write(path, packets, step_us: int = 1000):  # type: ignore[no-untyped-def]
     return path
 
 
-def roce(psn: int, opcode: int = 10, ecn: int = 2):  # type: ignore[no-untyped-def]
+def roce(psn: int, opcode: int = 10, ecn: int = 2):
     ip = IP(src="10.0.0.1", dst="10.0.0.2", tos=ecn)
     return E / Dot1Q(vlan=5, prio=3) / ip / UDP(sport=49999, dport=4791) / BTH(
         opcode=opcode, dqpn=0x11, psn=psn % 2**24
     ) / bytes(64)  # fmt: skip
 
 
-def test_roce(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_roce(tmp_path) -> None:
     order = [2**24 - 3, 2**24 - 2, 2**24 - 1, 2**24, 2**24 + 3, 2**24 + 2, 2**24 + 2, 2**24 + 5]
     packets = [roce(psn, ecn=3 if psn % 2 else 2) for psn in order]
     packets += [roce(77, opcode=17)]  # an acknowledgement's number is not the flow's own
@@ -53,15 +53,15 @@ def test_roce(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert (other.qp, other.lost) == (9, None)
 
 
-def test_losses_of_roce_reads_are_not_claimed(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_losses_of_roce_reads_are_not_claimed(tmp_path) -> None:
     packets = [roce(1), roce(2, opcode=12), roce(9)]
     (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
     (flow,) = seen.conversations
     assert (flow.lost, flow.reordered) == (None, 0)
 
 
-def test_tcp_and_udp(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    def tcp(seq: int):  # type: ignore[no-untyped-def]
+def test_tcp_and_udp(tmp_path) -> None:
+    def tcp(seq: int):
         return E / IP(src="1.1.1.1", dst="2.2.2.2") / TCP(sport=5, dport=6, seq=seq) / bytes(1000)
 
     packets = [tcp(2**32 - 500), tcp(500), tcp(2500), tcp(1500), tcp(3500)]
@@ -74,7 +74,7 @@ def test_tcp_and_udp(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert seen.jain == pytest.approx((1054 + 1000) ** 2 / (2 * (1054**2 + 1000**2)))
 
 
-def test_of_frames_that_are_not_dissected_there_is_no_fairness(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_of_frames_that_are_not_dissected_there_is_no_fairness(tmp_path) -> None:
     raw = [(1, n, bytes([n, 69]) * 40, 80) for n in range(9)]
     (tmp_path / "a.pcap").write_bytes(pcap(raw, linktype=101))
     (tmp_path / "b.pcap").write_bytes(pcap([(1, n, b"short", 80) for n in range(9)]))
@@ -86,7 +86,7 @@ def test_of_frames_that_are_not_dissected_there_is_no_fairness(tmp_path) -> None
         assert "fairness" not in run(path).stdout
 
 
-def test_several_files_of_several_batches(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_several_files_of_several_batches(tmp_path) -> None:
     """pcap tells no interface: what stands for it in one batch is not what it is in the next."""
     packets = [E / IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / bytes(900)] * 2500  # above 1 MiB
     paths = [write(tmp_path / name, packets) for name in ("a.pcap", "b.pcap", "c.pcap")]
@@ -94,20 +94,20 @@ def test_several_files_of_several_batches(tmp_path) -> None:  # type: ignore[no-
     assert [one.frames for point in seen for one in point.conversations] == [2500] * 3
 
 
-def test_an_impossible_length_of_ip_leaves_no_address(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_an_impossible_length_of_ip_leaves_no_address(tmp_path) -> None:
     packets = [E / IP(src="1.1.1.1", dst="2.2.2.2", len=7) / UDP() / b"abc"]
     (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
     (flow,) = seen.conversations
     assert (flow.from_address, flow.to_address, flow.protocol) == (None, None, None)
 
 
-def run(*arguments: object):  # type: ignore[no-untyped-def]
+def run(*arguments: object):
     app = typer.Typer()
     trace_commands.register(app)
     return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["analyze", *map(str, arguments)])
 
 
-def test_files_of_the_command(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_files_of_the_command(tmp_path) -> None:
     paths = [*cascade(tmp_path), write(tmp_path / "x.pcap", FRAMES * 3)]
     out = tmp_path / "out"
     done = run(*paths, "--json", "--out", out, "--rate", "1Gb/s", "--storm", "1ms")
@@ -129,7 +129,7 @@ def test_files_of_the_command(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert (out / "interface-4-x.png").stat().st_size > 5000
 
 
-def test_text_of_the_command(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_text_of_the_command(tmp_path) -> None:
     path = write(tmp_path / "x.pcap", FRAMES * 2)
     path.write_bytes(path.read_bytes()[:-3])
     done = run(*cascade(tmp_path), path, "--rate", "1Gb/s")
@@ -154,13 +154,13 @@ def test_text_of_the_command(tmp_path) -> None:  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize(
     ("option", "value"), [("--rate", "10"), ("--rate", "0b/s"), ("--storm", "fast")]
 )
-def test_bad_options(tmp_path, option, value) -> None:  # type: ignore[no-untyped-def]
+def test_bad_options(tmp_path, option, value) -> None:
     done = run(write(tmp_path / "x.pcap", FRAMES), option, value)
     assert isinstance(done.exception, BadInput)
     assert option in str(done.exception)
 
 
-def test_bad_files(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_bad_files(tmp_path) -> None:
     (tmp_path / "x").write_text("no capture")
     assert isinstance(run(tmp_path / "x").exception, BadInput)
     good = write(tmp_path / "x.pcap", FRAMES)

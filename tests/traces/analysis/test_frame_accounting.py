@@ -36,7 +36,7 @@ def numbered(values: list[int]) -> np.void:
 
 
 @given(st.lists(st.integers(0, WINDOW - 1), min_size=1, max_size=80), st.integers(0, 2**40))
-def test_sequence_numbers_within_the_window_are_counted_exactly(offsets, base) -> None:  # type: ignore[no-untyped-def]
+def test_sequence_numbers_within_the_window_are_counted_exactly(offsets, base) -> None:
     values = [base + one for one in offsets]
     flow = numbered(values)
     assert flow["distinct"] == len(set(values))
@@ -47,7 +47,7 @@ def test_sequence_numbers_within_the_window_are_counted_exactly(offsets, base) -
 
 
 @given(st.lists(st.integers(0, 3000), min_size=1, max_size=60))
-def test_of_late_frames_it_is_told_how_many_are_undecided(values) -> None:  # type: ignore[no-untyped-def]
+def test_of_late_frames_it_is_told_how_many_are_undecided(values) -> None:
     flow = numbered(values)
     missed = len(set(values)) - int(flow["distinct"])
     assert -int(flow["undecided"]) - 60 <= missed <= 0 or flow["undecided"] == 0
@@ -59,7 +59,7 @@ def test_of_late_frames_it_is_told_how_many_are_undecided(values) -> None:  # ty
 @given(
     st.lists(st.tuples(st.integers(-(10**12), 10**15), st.integers(0, 3)), min_size=1, max_size=50)
 )
-def test_series_loses_nothing_and_puts_it_in_the_right_bin(points) -> None:  # type: ignore[no-untyped-def]
+def test_series_loses_nothing_and_puts_it_in_the_right_bin(points) -> None:
     series = TimeBins(1, 4)
     for index, (time, row) in enumerate(points):
         series.cover(time, time + 5, 4)
@@ -79,7 +79,7 @@ def test_series_loses_nothing_and_puts_it_in_the_right_bin(points) -> None:  # t
 
 
 @given(st.integers(0, 2**63 - 1))
-def test_histogram_bins_are_at_most_a_thirty_second_wide(value) -> None:  # type: ignore[no-untyped-def]
+def test_histogram_bins_are_at_most_a_thirty_second_wide(value) -> None:
     edges = lower_edges()
     index = int(bin_of(np.int64(value)))
     assert 0 <= index < BINS
@@ -121,7 +121,7 @@ def own_frame(flow: int) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_frames_that_look_familiar_are_counted_as_if_each_were_dissected(tmp_path, seed) -> None:  # type: ignore[no-untyped-def]
+def test_frames_that_look_familiar_are_counted_as_if_each_were_dissected(tmp_path, seed) -> None:
     sound = [*FRAMES, *(own_frame(flow) for flow in (0, 1, -1))]
     sent = mutated(seed, 6000, worth=74, frames=sound)
     path = tmp_path / "a.pcap"
@@ -150,7 +150,7 @@ def test_frames_that_look_familiar_are_counted_as_if_each_were_dissected(tmp_pat
     assert table.known[USED] > 100
 
 
-def test_many_flows_and_too_many(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_many_flows_and_too_many(tmp_path) -> None:
     frame = bytes(Ether() / IP() / UDP(sport=0, dport=9) / b"x")
     records = []
     for index in range(3000):

@@ -48,7 +48,7 @@ def port(name: str, frames: list[Seen]) -> PortCapture:
 
 
 @pytest.mark.parametrize("files", [1, 3])
-def test_latency_hop_by_hop(tmp_path, files) -> None:  # type: ignore[no-untyped-def]
+def test_latency_hop_by_hop(tmp_path, files) -> None:
     rng = np.random.default_rng(5)
     count, flows = 3000, 2
     sent = np.cumsum(rng.integers(5, 20, count))
@@ -101,7 +101,7 @@ QUANTUM_US = 0.512
 """At 1 Gb/s."""
 
 
-def test_pause_times(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_pause_times(tmp_path) -> None:
     frames: list[Seen] = [
         (0, False, data(0), 1500),
         (1000, False, pause(3, 1000), 60),  # until 1512
@@ -129,7 +129,7 @@ def test_pause_times(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert [link.quanta for link in seen.links] == [67535, 0xFFFF]
 
 
-def test_pfc_priorities_are_paused_on_their_own(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_pfc_priorities_are_paused_on_their_own(tmp_path) -> None:
     octets = np.zeros(128, np.uint8)
     text = "0180c2000001 025442000003 8808 0101 0009 03e8 0000 0000 07d0" + "00" * 8
     octets[: len(bytes.fromhex(text))] = list(bytes.fromhex(text))
@@ -146,7 +146,7 @@ def test_pfc_priorities_are_paused_on_their_own(tmp_path) -> None:  # type: igno
     assert seen.frames["pfc"] == 1
 
 
-def cascade(tmp_path):  # type: ignore[no-untyped-def]
+def cascade(tmp_path):
     """Sink stops leaf, which stops spine, which stops nic; one pause of the spine's is its own."""
     end: Seen = (20_000, True, data(0), 1500)
     ports = {
@@ -162,7 +162,7 @@ def cascade(tmp_path):  # type: ignore[no-untyped-def]
     return paths
 
 
-def test_cascades(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_cascades(tmp_path) -> None:
     found = analyze(*cascade(tmp_path), settings=Settings(rate_bps=10**9))
     steps = [(one.node, one.cause_begin_s, one.effect_begin_s) for one in found.cascades]
     # times count from the first spell, at 500 µs
@@ -174,7 +174,7 @@ def test_cascades(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert analyze(*cascade(tmp_path)).cascades_note is not None
 
 
-def test_the_tree_of_a_cascade(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_the_tree_of_a_cascade(tmp_path) -> None:
     from traces.analysis import pause_cascade as cascades
     from traces.analysis import read_captures
     from traces.analysis.flow_labels import point_names

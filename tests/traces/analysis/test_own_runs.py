@@ -33,7 +33,7 @@ def last(recording: Recording, entity: str, quantity: str) -> int:
     return int(recording.column(entity, quantity)[-1])
 
 
-def test_frames_and_octets_per_flow(run) -> None:  # type: ignore[no-untyped-def]
+def test_frames_and_octets_per_flow(run) -> None:
     recording, analysis = run
     sink = next(one for one in analysis.interfaces if one.name == "switch.sink")
     assert [flow.flow for flow in sink.flows] == [0, 1]
@@ -48,7 +48,7 @@ def test_frames_and_octets_per_flow(run) -> None:  # type: ignore[no-untyped-def
     assert sink.throughput_bps == pytest.approx(total * 8 / seconds, rel=0.01)
 
 
-def test_messages(run) -> None:  # type: ignore[no-untyped-def]
+def test_messages(run) -> None:
     recording, analysis = run
     nic = next(one for one in analysis.interfaces if one.name == "nic.switch")
     (point,) = nic.congestion_points
@@ -58,7 +58,7 @@ def test_messages(run) -> None:  # type: ignore[no-untyped-def]
     assert 0 < swing <= queue.max() + 1500
 
 
-def test_latency_is_the_queue(run) -> None:  # type: ignore[no-untyped-def]
+def test_latency_is_the_queue(run) -> None:
     recording, analysis = run
     assert [(one.before, one.after) for one in analysis.latency] == [
         ("nic.switch", "switch.sink")

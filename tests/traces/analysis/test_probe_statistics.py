@@ -59,7 +59,7 @@ def by_dpkt(path: Path) -> dict[tuple[str, int], list[int]]:
     return dict(found)
 
 
-def test_counts_and_rates_over_time(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_counts_and_rates_over_time(run, tmp_path: Path) -> None:
     recording, paths = run
     found = read_captures(*paths)
     for path, interface in zip(paths, found.analysis.interfaces, strict=True):
@@ -113,7 +113,7 @@ def test_the_ethertype_alone_is_no_probe(tmp_path: Path) -> None:
     assert isinstance(dpkt.ethernet.Ethernet(other).data, bytes)
 
 
-def test_probes_that_are_left_out_are_told(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_probes_that_are_left_out_are_told(run, monkeypatch: pytest.MonkeyPatch) -> None:
     _, paths = run
     every = read_captures(*paths).analysis
     total = sum(one.probes for interface in every.interfaces for one in interface.probes)

@@ -32,7 +32,7 @@ def write(path: Path, octets: list[bytes], begin: int) -> Path:
 
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("turned", [False, True])
-def test_rotated_files_are_one_point(tmp_path, names, turned) -> None:  # type: ignore[no-untyped-def]
+def test_rotated_files_are_one_point(tmp_path, names, turned) -> None:
     """5 of the first file's 20 frames are sent again in the second: retransmissions, no latency."""
     one = write(tmp_path / names[0], frames(0, 20), 0)
     two = write(tmp_path / names[1], frames(15, 25), 20_000)
@@ -51,7 +51,7 @@ def test_rotated_files_are_one_point(tmp_path, names, turned) -> None:  # type: 
     )
 
 
-def test_the_same_time_is_another_place(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_the_same_time_is_another_place(tmp_path) -> None:
     """Names as of a rotation, and times that overlap: two points, with latency between them."""
     one = write(tmp_path / "x_00001.pcap", frames(0, 20), 0)
     two = write(tmp_path / "x_00002.pcap", frames(0, 20), 500)
@@ -60,13 +60,13 @@ def test_the_same_time_is_another_place(tmp_path) -> None:  # type: ignore[no-un
 
 
 @pytest.mark.parametrize("names", [("nic1.pcap", "nic2.pcap"), ("leaf_1.pcap", "leaf_2.pcap")])
-def test_other_names_are_other_places(tmp_path, names) -> None:  # type: ignore[no-untyped-def]
+def test_other_names_are_other_places(tmp_path, names) -> None:
     one = write(tmp_path / names[0], frames(0, 5), 0)
     two = write(tmp_path / names[1], frames(5, 5), 9000)
     assert len(analyze(one, two).interfaces) == 2
 
 
-def test_a_long_pause_is_no_rotation(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_long_pause_is_no_rotation(tmp_path) -> None:
     one = write(tmp_path / "x_00001.pcap", frames(0, 5), 0)
     late = [(7200, n, octets, len(octets)) for n, octets in enumerate(frames(5, 5))]
     two = tmp_path / "x_00002.pcap"
@@ -74,7 +74,7 @@ def test_a_long_pause_is_no_rotation(tmp_path) -> None:  # type: ignore[no-untyp
     assert rotations([one, two]) == [[0], [1]]
 
 
-def test_interfaces_with_other_names_are_other_places(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_interfaces_with_other_names_are_other_places(tmp_path) -> None:
     def pcapng(path: Path, name: bytes, begin: int, first: int) -> Path:
         blocks = [section(), interface(options=[(2, name)])]
         blocks += [enhanced(0, begin + n, one) for n, one in enumerate(frames(first, 5))]

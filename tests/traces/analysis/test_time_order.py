@@ -46,7 +46,7 @@ def found(path: Path, **chosen: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_two_swapped_pairs(tmp_path, cores) -> None:  # type: ignore[no-untyped-def]
+def test_two_swapped_pairs(tmp_path, cores) -> None:
     frames = flow()
     frames[0], frames[5] = frames[5], frames[0]
     frames[10], frames[15] = frames[15], frames[10]
@@ -56,7 +56,7 @@ def test_two_swapped_pairs(tmp_path, cores) -> None:  # type: ignore[no-untyped-
     assert (seen.captures[0].backward, seen.captures[0].unsorted) == (10, 0)
 
 
-def test_a_swapped_resume(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_swapped_resume(tmp_path) -> None:
     """PFC of class 3 from 10 ns to 20 010 ns, as it is and with its two frames swapped."""
     between = flow(300)
     paused = []
@@ -69,7 +69,7 @@ def test_a_swapped_resume(tmp_path) -> None:  # type: ignore[no-untyped-def]
 
 @given(st.integers(0, 10**6), st.integers(1, 200), st.integers(1, 3), st.integers(300, 4000))
 @settings(max_examples=25, deadline=None)
-def test_a_shuffled_file_is_as_the_sorted_one(tmp_path_factory, seed, count, cores, buffer) -> None:  # type: ignore[no-untyped-def]
+def test_a_shuffled_file_is_as_the_sorted_one(tmp_path_factory, seed, count, cores, buffer) -> None:
     folder = tmp_path_factory.mktemp("shuffled")
     frames = flow(count) + [(1000 * n + 7, pfc(100 * n)) for n in range(count // 9)]
     frames.sort(key=lambda one: one[0])
@@ -82,7 +82,7 @@ def test_a_shuffled_file_is_as_the_sorted_one(tmp_path_factory, seed, count, cor
 @settings(max_examples=40, deadline=None)
 def test_the_window_does_not_depend_on_batches(
     tmp_path_factory, seed, count, window, buffer
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """Frames without a time among them, which stay behind the one before."""
     draw = random.Random(seed)
     blocks = [section(), interface()]
@@ -107,7 +107,7 @@ def test_the_window_does_not_depend_on_batches(
     assert len(small) == count
 
 
-def test_frames_displaced_by_less_than_the_window_are_sorted(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_frames_displaced_by_less_than_the_window_are_sorted(tmp_path) -> None:
     times = [n - 9 * (n % 10 == 9) for n in range(500)]
     path = write(tmp_path / "a.pcap", [(time, bytes([5]) * 60) for time in times])
     for window, backward in ((10, 0), (2, 1)):
@@ -125,7 +125,7 @@ def test_frames_that_went_back_are_counted() -> None:
     assert order.tolist() == [9, 3]
 
 
-def test_the_order_is_said(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_is_said(tmp_path) -> None:
     from tests.traces.analysis.test_foreign import run
 
     frames = flow()
@@ -137,7 +137,7 @@ def test_the_order_is_said(tmp_path) -> None:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_flows_that_are_in_order_each_and_not_together(tmp_path, cores) -> None:  # type: ignore[no-untyped-def]
+def test_flows_that_are_in_order_each_and_not_together(tmp_path, cores) -> None:
     """Frames of two flows that the compiled loops count, of which the second comes late."""
     two = [bytes(Ether() / IP() / UDP(sport=n, dport=9) / bytes(160)) for n in (0, 1)]
     frames = [(100 * n - 250 * (n % 2), two[n % 2]) for n in range(4, 12_004)]  # 2 MiB and more

@@ -77,7 +77,7 @@ def mutate(rng: random.Random, data: bytes, least: int = 0) -> bytes:
     return bytes(octets)
 
 
-def read(path, buffer: int = 1 << 20) -> tuple[list[tuple[int, bytes, int]], Damage | None]:  # type: ignore[no-untyped-def]
+def read(path, buffer: int = 1 << 20) -> tuple[list[tuple[int, bytes, int]], Damage | None]:
     """All frames and the damage. A file that is refused has none and damage at 0."""
     found = []
     try:
@@ -91,7 +91,7 @@ def read(path, buffer: int = 1 << 20) -> tuple[list[tuple[int, bytes, int]], Dam
         return [], Damage(0, str(error))
 
 
-def test_any_damage_ends_the_reading_in_good_order(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_any_damage_ends_the_reading_in_good_order(tmp_path) -> None:
     rng = random.Random(1)
     path, damaged, files = tmp_path / "a", 0, seeds()
     for _ in range(6000):
@@ -107,7 +107,7 @@ def test_any_damage_ends_the_reading_in_good_order(tmp_path) -> None:  # type: i
     assert 1500 < damaged < 5500
 
 
-def test_every_cut_is_read_up_to_it(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_every_cut_is_read_up_to_it(tmp_path) -> None:
     path = tmp_path / "a"
     for data in seeds():
         path.write_bytes(data)
@@ -131,7 +131,7 @@ def times(value: str) -> int:
 
 @needs_tshark
 @pytest.mark.parametrize("index", range(7))
-def test_tshark_reads_the_same_frames(tmp_path, index) -> None:  # type: ignore[no-untyped-def]
+def test_tshark_reads_the_same_frames(tmp_path, index) -> None:
     path = tmp_path / "a.cap"
     path.write_bytes(seeds()[index])
     found, damage = read(path)
@@ -146,7 +146,7 @@ def test_tshark_reads_the_same_frames(tmp_path, index) -> None:  # type: ignore[
 
 
 @needs_capinfos
-def test_wireshark_reads_as_many_frames_of_damaged_files(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_wireshark_reads_as_many_frames_of_damaged_files(tmp_path) -> None:
     rng = random.Random(2)
     files = seeds()
     mutants = []
@@ -172,7 +172,7 @@ def test_wireshark_reads_as_many_frames_of_damaged_files(tmp_path) -> None:  # t
     assert strict < 0.03 * compared
 
 
-def test_a_short_time_for_a_long_file_of_nothing(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_short_time_for_a_long_file_of_nothing(tmp_path) -> None:
     path = tmp_path / "a"
     path.write_bytes(make.section() + make.interface() + make.block(9, b"") * 1_000_000)
     with open_capture(path) as stream:
@@ -180,7 +180,7 @@ def test_a_short_time_for_a_long_file_of_nothing(tmp_path) -> None:  # type: ign
         assert stream.damage is None
 
 
-def test_mutants_are_analysed_without_a_crash(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_mutants_are_analysed_without_a_crash(tmp_path) -> None:
     rng = random.Random(3)
     plain = make.pcap([(1, index, frame, len(frame)) for index, frame in enumerate(FRAMES)])
     blocks = make.section() + make.interface(options=[(8, struct.pack("<Q", 10**9))])

@@ -22,7 +22,7 @@ RECORDS: list[Record] = [
 ]
 
 
-def read(path) -> list[tuple[int | None, bytes, int]]:  # type: ignore[no-untyped-def]
+def read(path) -> list[tuple[int | None, bytes, int]]:
     return [(frame.time_ns, frame.octets, frame.length) for frame in frames(path)]
 
 
@@ -32,7 +32,7 @@ def expected(records: list[Record], unit: int) -> list[tuple[int | None, bytes, 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize(("magic", "unit"), [(0xA1B2C3D4, 1000), (0xA1B23C4D, 1)])
-def test_byte_orders_and_resolutions(tmp_path, order, magic, unit) -> None:  # type: ignore[no-untyped-def]
+def test_byte_orders_and_resolutions(tmp_path, order, magic, unit) -> None:
     path = tmp_path / "port.pcap"
     path.write_bytes(pcap(RECORDS, order, magic))
     assert read(path) == expected(RECORDS, unit)
@@ -53,7 +53,7 @@ def test_byte_orders_and_resolutions(tmp_path, order, magic, unit) -> None:  # t
         (".pcap", ".pcap"),
     ],
 )
-def test_the_interface_is_called_like_the_file(tmp_path, file, name) -> None:  # type: ignore[no-untyped-def]
+def test_the_interface_is_called_like_the_file(tmp_path, file, name) -> None:
     path = tmp_path / file
     path.write_bytes(pcap(RECORDS))
     with open_capture(path) as capture:
@@ -65,7 +65,7 @@ def test_the_interface_is_called_like_the_file(tmp_path, file, name) -> None:  #
     buffer=st.integers(64, 300),
     rows=st.integers(1, 9),
 )
-def test_any_buffer_gives_the_same(tmp_path_factory, sizes, buffer, rows) -> None:  # type: ignore[no-untyped-def]
+def test_any_buffer_gives_the_same(tmp_path_factory, sizes, buffer, rows) -> None:
     path = tmp_path_factory.mktemp("p") / "a.pcap"
     records = [(i, i, bytes([i]) * size, size + i) for i, size in enumerate(sizes)]
     path.write_bytes(pcap(records))
@@ -82,7 +82,7 @@ def test_any_buffer_gives_the_same(tmp_path_factory, sizes, buffer, rows) -> Non
         assert path.read_bytes()[place : place + len(octets)] == octets
 
 
-def test_a_frame_larger_than_the_buffer(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_frame_larger_than_the_buffer(tmp_path) -> None:
     path = tmp_path / "a.pcap"
     records = [(1, 2, bytes(250_000), 250_000), (1, 3, b"x", 1)]
     path.write_bytes(pcap(records))
@@ -91,7 +91,7 @@ def test_a_frame_larger_than_the_buffer(tmp_path) -> None:  # type: ignore[no-un
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd"])
-def test_compressed(tmp_path, kind) -> None:  # type: ignore[no-untyped-def]
+def test_compressed(tmp_path, kind) -> None:
     records = [(i, 0, bytes([i % 251]) * 100, 100) for i in range(3000)]
     data = pcap(records)
     pack = gzip.compress if kind == "gzip" else lambda x: pa.Codec("zstd").compress(x).to_pybytes()
@@ -122,7 +122,7 @@ def test_compressed(tmp_path, kind) -> None:  # type: ignore[no-untyped-def]
         (61 + 16 + 1, 1, 24 + 16 + 60, "inside a record (15 of at least 16 octets)"),
     ],
 )
-def test_truncation_is_named(tmp_path, cut, count, offset, part) -> None:  # type: ignore[no-untyped-def]
+def test_truncation_is_named(tmp_path, cut, count, offset, part) -> None:
     path = tmp_path / "a.pcap"
     data = pcap(RECORDS)
     path.write_bytes(data[: len(data) - cut])
@@ -136,7 +136,7 @@ def test_truncation_is_named(tmp_path, cut, count, offset, part) -> None:  # typ
             assert part in capture.damage.what
 
 
-def test_a_kept_length_beyond_reason_is_damage(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_kept_length_beyond_reason_is_damage(tmp_path) -> None:
     path = tmp_path / "a.pcap"
     data = bytearray(pcap(RECORDS))
     data[24 + 76 + 8 : 24 + 76 + 12] = (300_000).to_bytes(4, "little")
@@ -160,7 +160,7 @@ def test_a_kept_length_beyond_reason_is_damage(tmp_path) -> None:  # type: ignor
         (gzip.compress(b"hello", mtime=0), "not a pcap or pcapng file"),
     ],
 )
-def test_strangers_are_refused(tmp_path, data, part) -> None:  # type: ignore[no-untyped-def]
+def test_strangers_are_refused(tmp_path, data, part) -> None:
     path = tmp_path / "a"
     path.write_bytes(data)
     with pytest.raises(BadInput) as error:
@@ -168,14 +168,14 @@ def test_strangers_are_refused(tmp_path, data, part) -> None:  # type: ignore[no
     assert part in str(error.value)
 
 
-def test_missing_files_and_folders_are_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_missing_files_and_folders_are_refused(tmp_path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(BadInput, match="cannot be read"):
             open_capture(path)
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 18), st.booleans())
-def test_clock_is_exact(ticks, digits, binary) -> None:  # type: ignore[no-untyped-def]
+def test_clock_is_exact(ticks, digits, binary) -> None:
     from traces.capture.capture_interface import BINARY, MAX_NS, Interface, clock
     from traces.capture.scanner import TOO_LATE, nanoseconds
 

@@ -12,13 +12,13 @@ from traces.capture import NO_TIME, frames, open_capture
 T = 1_763_000_000_123_456_789
 
 
-def write(path, *blocks: bytes):  # type: ignore[no-untyped-def]
+def write(path, *blocks: bytes):
     path.write_bytes(b"".join(blocks))
     return path
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_sections_interfaces_and_clocks(tmp_path, order) -> None:  # type: ignore[no-untyped-def]
+def test_sections_interfaces_and_clocks(tmp_path, order) -> None:
     offset = struct.pack(order + "q", -3600)
     statistics = struct.pack(order + "III", 1, 0, 0)
     statistics += make.option(4, struct.pack(order + "Q", 9), order)
@@ -56,7 +56,7 @@ def test_sections_interfaces_and_clocks(tmp_path, order) -> None:  # type: ignor
     assert [batch.frame(row) for row in range(3)] == [b"abc", b"defgh", b""]
 
 
-def test_simple_and_obsolete_packets(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_simple_and_obsolete_packets(tmp_path) -> None:
     obsolete = struct.pack("<HHIIII", 0, 7, T // 1000 >> 32, T // 1000 & 0xFFFFFFFF, 3, 60)
     path = write(
         tmp_path / "a",
@@ -105,7 +105,7 @@ def word(value: int) -> bytes:
         (word(0x0A0D0D0A) + word(28) + bytes(20), "byte-order mark is 00000000"),
     ],
 )
-def test_damage_is_named_and_what_was_before_is_read(tmp_path, bad, part) -> None:  # type: ignore[no-untyped-def]
+def test_damage_is_named_and_what_was_before_is_read(tmp_path, bad, part) -> None:
     path = write(tmp_path / "a", GOOD, bad, GOOD)
     if "ends inside" in part:
         path.write_bytes(GOOD + bad)
@@ -119,7 +119,7 @@ def test_damage_is_named_and_what_was_before_is_read(tmp_path, bad, part) -> Non
         assert place <= capture.damage.offset <= place + 16
 
 
-def test_interfaces_cannot_fill_the_memory(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_interfaces_cannot_fill_the_memory(tmp_path) -> None:
     path = write(tmp_path / "a", make.section(), make.interface() * 66_000)
     with open_capture(path) as capture:
         assert list(capture.batches()) == []

@@ -46,7 +46,7 @@ UDP, TCP = 17, 6
 PLAN = Path(__file__).parents[2] / "short.toml"
 
 
-def read(path) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
+def read(path) -> tuple[np.ndarray, np.ndarray]:
     headers, control = [], []
     with open_capture(path) as stream:
         done = 0
@@ -126,7 +126,7 @@ def bare(frame: bytes, row: np.void) -> bytes:
     return frame if row["rpid"] == ABSENT else frame[:place] + frame[place + 4 :]
 
 
-def compare(path, sent: list[bytes]) -> dict[str, int]:  # type: ignore[no-untyped-def]
+def compare(path, sent: list[bytes]) -> dict[str, int]:
     """Compare all frames of a file; returns how often each field was compared."""
     path.write_bytes(capture(sent))
     headers, control = read(path)
@@ -193,25 +193,25 @@ def found_all(row: np.void, other: dict[str, str]) -> bool:
 
 
 @needs_tshark
-def test_whole_frames(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_whole_frames(tmp_path) -> None:
     count = compare(tmp_path / "a.pcap", list(FRAMES))
     assert {"ip.src", "ipv6.src", "udp.dstport", "tcp.srcport", "pause", "pfc"} <= set(count)
     assert count["infiniband.bth.psn"] == 3
 
 
 @needs_tshark
-def test_cut_frames(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_cut_frames(tmp_path) -> None:
     compare(tmp_path / "a.pcap", cuts())
 
 
 @needs_tshark
 @pytest.mark.parametrize("seed", range(6))
-def test_mutated_frames(tmp_path, seed) -> None:  # type: ignore[no-untyped-def]
+def test_mutated_frames(tmp_path, seed) -> None:
     compare(tmp_path / "a.pcap", mutated(seed, 3000))
 
 
 @needs_tshark
-def test_frames_of_our_own_run(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_frames_of_our_own_run(tmp_path) -> None:
     """A simulated run with a NIC that is sent CNMs, captured at both ends of the switch."""
     registry = Registry.load()
     plan = Plan.load(PLAN.read_text(encoding="utf-8")).check(registry)

@@ -25,7 +25,7 @@ from traces.dissect import ABSENT, HEADERS, KINDS, Kind, dissect, messages, paus
 from traces.scapy_layers import CNTag
 
 
-def read(path, frames):  # type: ignore[no-untyped-def]
+def read(path, frames):
     path.write_bytes(capture(frames))
     with open_capture(path) as stream:
         headers, control, cnms = [], [], []
@@ -48,7 +48,7 @@ def coded(kind: int, length: int, **fields: int) -> bytes:
     return octets[: encode(record.view(np.recarray)[0], octets)].tobytes()
 
 
-def test_kinds(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_kinds(tmp_path) -> None:
     data = coded(DATA, 1500, source=7, destination=9, flow=3, sequence=5)
     headers, _, _ = read(tmp_path / "a.pcap", [*FRAMES, data])
     kinds = [KINDS[kind] for kind in headers["kind"]]
@@ -62,7 +62,7 @@ def test_kinds(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert headers["tags"][:4].tolist() == [0, 1, 2, 3]
 
 
-def test_control_frames_as_dpkt_has_them(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_control_frames_as_dpkt_has_them(tmp_path) -> None:
     frames = [*mutated(5, 4000), *mutated(6, 500, 20), *cuts(14)]
     headers, control, cnms = read(tmp_path / "a.pcap", frames)
     assert len(control) > 100
@@ -100,7 +100,7 @@ def test_control_frames_as_dpkt_has_them(tmp_path) -> None:  # type: ignore[no-u
             assert found is None, frame.hex()
 
 
-def test_cn_tag_changes_nothing_else(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_cn_tag_changes_nothing_else(tmp_path) -> None:
     inner = IP(src="1.2.3.4", dst="5.6.7.8", tos=1) / UDP(sport=8, dport=9) / b"abc"
     plain, tagged = (
         bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / TAG / rest)
@@ -114,7 +114,7 @@ def test_cn_tag_changes_nothing_else(tmp_path) -> None:  # type: ignore[no-untyp
 
 
 @pytest.mark.parametrize("flow", [0, 7, 2**31 - 1])
-def test_cnm_about_a_frame_of_ours(tmp_path, flow) -> None:  # type: ignore[no-untyped-def]
+def test_cnm_about_a_frame_of_ours(tmp_path, flow) -> None:
     octets = coded(
         CNM, 106, source=3, destination=7, inner=9, mark=1500, flow=flow, sequence=2**40,
         feedback=63, offset=6400, delta=-640, priority=4,
@@ -127,7 +127,7 @@ def test_cnm_about_a_frame_of_ours(tmp_path, flow) -> None:  # type: ignore[no-u
     assert (one["flow"], one["feedback"]) == (ABSENT, 63)
 
 
-def test_other_link_types_are_not_guessed_at(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_other_link_types_are_not_guessed_at(tmp_path) -> None:
     path = tmp_path / "a.pcap"
     data = bytearray(capture(FRAMES))
     data[20] = 101

@@ -138,7 +138,7 @@ def headers(folder: Path, *frames: bytes) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", TUNNELLED)
-def test_each_tunnel(tmp_path, name) -> None:  # type: ignore[no-untyped-def]
+def test_each_tunnel(tmp_path, name) -> None:
     wrap, tunnel, network = TUNNELLED[name]
     bare, inside = headers(tmp_path, bytes(roce()), bytes(wrap(roce())))
     for field in INSIDE:
@@ -150,7 +150,7 @@ def test_each_tunnel(tmp_path, name) -> None:  # type: ignore[no-untyped-def]
 
 @needs_tshark
 @pytest.mark.parametrize("name", sorted({*TUNNELLED} - {"mpls with Ethernet"}))  # by heuristics
-def test_tshark_sees_the_same_in_each_tunnel(tmp_path, name) -> None:  # type: ignore[no-untyped-def]
+def test_tshark_sees_the_same_in_each_tunnel(tmp_path, name) -> None:
     wrap, _, _ = TUNNELLED[name]
     (inside,) = headers(tmp_path, bytes(wrap(roce(3, psn=99))))
     names = ("ip.src", "infiniband.bth.destqp", "infiniband.bth.psn")
@@ -161,7 +161,7 @@ def test_tshark_sees_the_same_in_each_tunnel(tmp_path, name) -> None:  # type: i
 
 
 @pytest.mark.parametrize("name", TUNNELLED)
-def test_flows_in_a_tunnel_are_apart(tmp_path, name) -> None:  # type: ignore[no-untyped-def]
+def test_flows_in_a_tunnel_are_apart(tmp_path, name) -> None:
     """As in a switch's mirror: two queue pairs, of which either lost a frame."""
     wrap, tunnel, _ = TUNNELLED[name]
     sent = [bytes(wrap(roce(flow, psn))) for psn in (0, 1, 2, 4) for flow in (1, 2)]
@@ -178,7 +178,7 @@ def test_flows_in_a_tunnel_are_apart(tmp_path, name) -> None:  # type: ignore[no
 
 @given(st.lists(st.sampled_from(sorted(TUNNELLED)), min_size=2, max_size=5))
 @settings(max_examples=40, deadline=None)
-def test_tunnels_in_tunnels_up_to_four(tmp_path_factory, names) -> None:  # type: ignore[no-untyped-def]
+def test_tunnels_in_tunnels_up_to_four(tmp_path_factory, names) -> None:
     frame = roce()
     for place, wanted in enumerate(names):
         fits = wanted not in OF_PACKETS or isinstance(packet(frame), (IP, IPv6))
@@ -192,7 +192,7 @@ def test_tunnels_in_tunnels_up_to_four(tmp_path_factory, names) -> None:  # type
 
 
 @pytest.mark.parametrize("name", TUNNELLED)
-def test_a_tunnel_whose_payload_was_cut_is_a_flow_of_its_own(tmp_path, name) -> None:  # type: ignore[no-untyped-def]
+def test_a_tunnel_whose_payload_was_cut_is_a_flow_of_its_own(tmp_path, name) -> None:
     """Nothing is read behind the octets that were captured, and what was read before stays."""
     whole = bytes(TUNNELLED[name][0](roce()))
     seen = headers(tmp_path, *(whole[:size] for size in range(len(whole) + 1)))
@@ -209,7 +209,7 @@ def test_a_tunnel_whose_payload_was_cut_is_a_flow_of_its_own(tmp_path, name) -> 
         assert set(seen["destination_port"][seen["tunnel"] == 0].tolist()) == port
 
 
-def test_networks_of_tunnels_have_flows_of_their_own(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_networks_of_tunnels_have_flows_of_their_own(tmp_path) -> None:
     """Two tenants may have the same addresses; a label of MPLS is no network."""
     sent = [
         bytes(OUTER / HOSTS / UDP(sport=50000, dport=4789) / VXLAN(vni=vni, flags=8) / roce())
@@ -236,7 +236,7 @@ def test_networks_of_tunnels_have_flows_of_their_own(tmp_path) -> None:  # type:
         ("erspan 1", 3, 3, 3),
     ],
 )
-def test_congestion_marks_of_the_network_around(tmp_path, name, outer, inner, told) -> None:  # type: ignore[no-untyped-def]
+def test_congestion_marks_of_the_network_around(tmp_path, name, outer, inner, told) -> None:
     """RFC 6040, figure 4: a mark outside marks an ECN-capable packet inside; a mirror's not."""
     frame = TUNNELLED[name][0](roce(tos=inner))
     frame[IP].tos = outer
@@ -244,7 +244,7 @@ def test_congestion_marks_of_the_network_around(tmp_path, name, outer, inner, to
     assert seen["ecn"] == told
 
 
-def test_what_looks_like_a_tunnel_and_is_none(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_what_looks_like_a_tunnel_and_is_none(tmp_path) -> None:
     frames = [
         OUTER / HOSTS / UDP(dport=4789) / VXLAN(vni=1, flags=0) / roce(),  # without a valid VNI
         OUTER
@@ -263,7 +263,7 @@ def test_what_looks_like_a_tunnel_and_is_none(tmp_path) -> None:  # type: ignore
 
 @pytest.mark.parametrize("size", [1400, 64_000, 90_000])
 @pytest.mark.parametrize("version", ["4", "6", "6 jumbo"])
-def test_lengths_that_were_left_to_the_card(tmp_path, version, size) -> None:  # type: ignore[no-untyped-def]
+def test_lengths_that_were_left_to_the_card(tmp_path, version, size) -> None:
     """Segmentation offload, up to BIG TCP: a length of 0, or of a jumbogram (RFC 2675)."""
     frames = []
     for port in (5001, 5002, 5001):
@@ -286,7 +286,7 @@ def test_lengths_that_were_left_to_the_card(tmp_path, version, size) -> None:  #
     ]
 
 
-def test_an_empty_ipv6_packet_has_no_ports(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_an_empty_ipv6_packet_has_no_ports(tmp_path) -> None:
     """Behind "no next header" is padding, and behind a jumbogram's own length too."""
     empty = OUTER / IPv6(plen=0, nh=59) / Raw(bytes(20))
     short = bytes(OUTER / IPv6(plen=0) / IPv6ExtHdrHopByHop(options=[Jumbo(jumboplen=8)], nh=6))

@@ -115,7 +115,7 @@ def test_long_phases_are_looked_at_two_hundred_times() -> None:
     assert np.all(np.diff(whole) > 0)
 
 
-def test_entries_of_several_flows_and_all_traffic_have_them(build) -> None:  # type: ignore[no-untyped-def]
+def test_entries_of_several_flows_and_all_traffic_have_them(build) -> None:
     rows = np.arange(61)
     series = {
         ("node", name, "bytes_received", "B", "counter"): rows * slope

@@ -107,7 +107,7 @@ def test_a_column_of_any_plugin_is_known_by_its_kind_or_as_it_says() -> None:
         Observed("level", "1", "x", note="y")
 
 
-def _nothing(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def _nothing(state, params, limiter, frame, now, message):
     return 0
 
 

@@ -76,7 +76,7 @@ def changed(**fields: int) -> list[CNM]:
         (changed(delta=30_000), "cp.delta", 200),
     ],
 )
-def test_a_message_that_breaks_a_rule_is_found(made, rule, number, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_message_that_breaks_a_rule_is_found(made, rule, number, tmp_path: Path) -> None:
     path = write(tmp_path / "any.pcap", made, messages(2, 300, cpid=1))
     done = replay(path, *GIVEN, "--json")
     assert done.exit_code == 1, done.output

@@ -34,7 +34,7 @@ def bits(prefix: str, value: int) -> dict[str, int]:
     return {f"{prefix}{priority}": value >> priority & 1 for priority in PRIORITIES}
 
 
-def compare(path, frames: list[bytes], said: list[dict[str, int]]) -> None:  # type: ignore[no-untyped-def]
+def compare(path, frames: list[bytes], said: list[dict[str, int]]) -> None:
     path.write_bytes(capture(frames))
     names = list(said[0])
     for frame, ours, row in zip(frames, said, rows(path, names), strict=True):
@@ -43,7 +43,7 @@ def compare(path, frames: list[bytes], said: list[dict[str, int]]) -> None:  # t
 
 
 @needs_tshark
-def test_congestion_notification(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_congestion_notification(tmp_path) -> None:
     rng = random.Random(1)
     frames = [lldp(rng, CONGESTION_NOTIFICATION, 2) for _ in range(COUNT)]
     said = []
@@ -57,7 +57,7 @@ def test_congestion_notification(tmp_path) -> None:  # type: ignore[no-untyped-d
 
 
 @needs_tshark
-def test_pfc_configuration(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_pfc_configuration(tmp_path) -> None:
     rng = random.Random(2)
     frames = [lldp(rng, PFC, 2) for _ in range(COUNT)]
     said = []
@@ -75,7 +75,7 @@ def test_pfc_configuration(tmp_path) -> None:  # type: ignore[no-untyped-def]
 
 
 @needs_tshark
-def test_ets(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_ets(tmp_path) -> None:
     rng = random.Random(3)
     frames = [lldp(rng, ETS_CONFIGURATION, 21) for _ in range(COUNT)]
     said = []
@@ -97,7 +97,7 @@ def test_ets(tmp_path) -> None:  # type: ignore[no-untyped-def]
 
 
 @needs_tshark
-def test_pfc_frames(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_pfc_frames(tmp_path) -> None:
     rng = random.Random(4)
     frames = [MACS + b"\x88\x08\x01\x01\0" + rng.randbytes(17) + bytes(26) for _ in range(COUNT)]
     said = []
@@ -109,7 +109,7 @@ def test_pfc_frames(tmp_path) -> None:  # type: ignore[no-untyped-def]
 
 
 @needs_tshark
-def test_base_transport_headers(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_base_transport_headers(tmp_path) -> None:
     rng = random.Random(5)
     frames = []
     for _ in range(COUNT):

@@ -74,7 +74,7 @@ def test_cnm() -> None:
 
 
 @given(st.integers(0, 63), st.integers(-1000, 1000), st.integers(0, 7))
-def test_cnm_of_the_codec(feedback, units, priority) -> None:  # type: ignore[no-untyped-def]
+def test_cnm_of_the_codec(feedback, units, priority) -> None:
     octets = coded(
         CNM, 106, source=3, destination=7, inner=10, mark=1500,
         feedback=feedback, offset=64 * units, delta=-64 * units, priority=priority,
@@ -143,7 +143,7 @@ def test_lldp() -> None:
 
 
 @given(st.binary(max_size=80), st.sampled_from([0x8808, 0x22E7, 0x22E9, 0x88CC, 0x8915]))
-def test_noise_is_bytes_or_a_packet(octets, kind) -> None:  # type: ignore[no-untyped-def]
+def test_noise_is_bytes_or_a_packet(octets, kind) -> None:
     frame = dpkt.ethernet.Ethernet(MACS + kind.to_bytes(2, "big") + octets)
     assert isinstance(frame.data, bytes | dpkt.Packet)
     roce(frame)

@@ -44,7 +44,7 @@ def test_cn_tag_carries_what_ethernet_carries() -> None:
 
 
 @given(st.integers(0, 63), st.integers(0, 2**64 - 1), st.integers(-(2**15), 2**15 - 1), st.binary())
-def test_both_libraries_agree(feedback, cpid, offset, msdu) -> None:  # type: ignore[no-untyped-def]
+def test_both_libraries_agree(feedback, cpid, offset, msdu) -> None:
     octets = bytes(Ether() / CNM(feedback=feedback, cpid=cpid, offset=offset, delta=offset) / msdu)
     cnm = dpkt.ethernet.Ethernet(octets).data
     assert (cnm.feedback, cnm.cpid, cnm.offset, cnm.delta) == (feedback, cpid, offset, offset)

@@ -12,7 +12,7 @@ def _zero_delta(kernel: Kernel) -> Kernel:
     """q_old is the queue just measured."""
     inner = compiled(kernel)
 
-    def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    def counted(state, params, queue, frame, now, message):
         state.old = queue.bytes
         return inner(state, params, queue, frame, now, message)
 
@@ -23,7 +23,7 @@ def _old_of_messages(kernel: Kernel) -> Kernel:
     """q_old stays at a sample without message."""
     inner = compiled(kernel)
 
-    def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    def counted(state, params, queue, frame, now, message):
         old = state.old
         answer = inner(state, params, queue, frame, now, message)
         if answer == 0:
@@ -37,7 +37,7 @@ def _old_of_frames(kernel: Kernel) -> Kernel:
     """q_old follows every frame."""
     inner = compiled(kernel)
 
-    def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    def counted(state, params, queue, frame, now, message):
         answer = inner(state, params, queue, frame, now, message)
         state.old = queue.bytes
         return answer
@@ -49,7 +49,7 @@ def _sends_zero(kernel: Kernel) -> Kernel:
     """A sample without congestion sends too."""
     inner = compiled(kernel)
 
-    def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    def counted(state, params, queue, frame, now, message):
         countdown, started = state.countdown, state.started
         answer = inner(state, params, queue, frame, now, message)
         if answer == 0 and started != 0 and state.countdown > countdown:
@@ -63,7 +63,7 @@ def _silent_below(kernel: Kernel) -> Kernel:
     """Nothing is sent below the set point."""
     inner = compiled(kernel)
 
-    def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    def counted(state, params, queue, frame, now, message):
         answer = inner(state, params, queue, frame, now, message)
         if answer != 0 and message.offset <= 0:
             return 0
@@ -76,7 +76,7 @@ def _same_interval(kernel: Kernel) -> Kernel:
     """The first interval of Table 1 always."""
     inner = compiled(kernel)
 
-    def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    def counted(state, params, queue, frame, now, message):
         countdown, started = state.countdown, state.started
         answer = inner(state, params, queue, frame, now, message)
         if started != 0 and state.countdown > countdown:

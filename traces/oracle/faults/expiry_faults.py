@@ -11,7 +11,7 @@ def never_released(kernel: Kernel) -> Kernel:
     """Behaves as if frames always waited behind the limiter."""
     inner = compiled(kernel)
 
-    def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def sent(state, params, limiter, frame, now, message):
         backlog = limiter.backlog
         limiter.backlog = max(backlog, 1)
         inner(state, params, limiter, frame, now, message)
@@ -25,7 +25,7 @@ def released_early(kernel: Kernel) -> Kernel:
     """Behaves as if no frame waited behind the limiter."""
     inner = compiled(kernel)
 
-    def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def sent(state, params, limiter, frame, now, message):
         backlog = limiter.backlog
         limiter.backlog = 0
         inner(state, params, limiter, frame, now, message)
@@ -41,7 +41,7 @@ def bytes_halved_from(shift: int) -> Wrap:
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
-        def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        def sent(state, params, limiter, frame, now, message):
             stage = state.byte_stage
             inner(state, params, limiter, frame, now, message)
             risen = state.byte_stage > stage
@@ -60,7 +60,7 @@ def bytes_scaled(over: int, under: int) -> Wrap:
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
-        def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        def sent(state, params, limiter, frame, now, message):
             stage = state.byte_stage
             inner(state, params, limiter, frame, now, message)
             if state.byte_stage > stage:
@@ -78,7 +78,7 @@ def timer_scaled(over: int, under: int) -> Wrap:
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
-        def timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        def timer(state, params, limiter, frame, now, message):
             inner(state, params, limiter, frame, now, message)
             if limiter.active != 0:
                 limiter.timer = now + (limiter.timer - now) * over // under
@@ -95,7 +95,7 @@ def timer_halved_from(shift: int) -> Wrap:
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
-        def timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        def timer(state, params, limiter, frame, now, message):
             inner(state, params, limiter, frame, now, message)
             if params.threshold <= state.timer_stage < params.threshold + shift:
                 limiter.timer = now + 2 * (limiter.timer - now)
@@ -112,7 +112,7 @@ def scaled_recovery(over: int, under: int) -> Wrap:
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
-        def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        def expiry(state, params, limiter, frame, now, message):
             stages = state.byte_stage + state.timer_stage
             rate = limiter.rate
             inner(state, params, limiter, frame, now, message)
@@ -130,7 +130,7 @@ def never_divided(kernel: Kernel) -> Kernel:
     """At the first expiry the target is not divided by 8."""
     inner = compiled(kernel)
 
-    def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def expiry(state, params, limiter, frame, now, message):
         rate, target = limiter.rate, limiter.target
         stages = state.byte_stage + state.timer_stage
         inner(state, params, limiter, frame, now, message)
@@ -147,7 +147,7 @@ def always_divided(kernel: Kernel) -> Kernel:
     """At the first expiry the target is always divided by 8."""
     inner = compiled(kernel)
 
-    def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def expiry(state, params, limiter, frame, now, message):
         rate, target = limiter.rate, limiter.target
         stages = state.byte_stage + state.timer_stage
         inner(state, params, limiter, frame, now, message)

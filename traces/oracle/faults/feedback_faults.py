@@ -11,7 +11,7 @@ def target_after(kernel: Kernel) -> Kernel:
     """The target takes the rate from after the cut."""
     inner = compiled(kernel)
 
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def feedback(state, params, limiter, frame, now, message):
         sets = limiter.active != 0 and state.byte_stage != 0
         inner(state, params, limiter, frame, now, message)
         if sets:
@@ -28,7 +28,7 @@ def fields_unchanged(*names: str) -> Wrap:
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
-        def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        def feedback(state, params, limiter, frame, now, message):
             active, before = limiter.active, (limiter.target, limiter.timer)
             inner(state, params, limiter, frame, now, message)
             if active == 0:
@@ -51,7 +51,7 @@ def stages_unchanged(*names: str) -> Wrap:
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
-        def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        def feedback(state, params, limiter, frame, now, message):
             stages = state.byte_stage, state.timer_stage
             inner(state, params, limiter, frame, now, message)
             if byte_stage:
@@ -69,7 +69,7 @@ def always_restarts(kernel: Kernel) -> Kernel:
     """Target and byte counter are set while the byte stage is 0, too."""
     inner = compiled(kernel)
 
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def feedback(state, params, limiter, frame, now, message):
         active, rate = limiter.active, limiter.rate
         inner(state, params, limiter, frame, now, message)
         if active != 0:
@@ -84,7 +84,7 @@ def target_always(kernel: Kernel) -> Kernel:
     """The target takes the rate while the byte stage is 0, too."""
     inner = compiled(kernel)
 
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def feedback(state, params, limiter, frame, now, message):
         active, rate = limiter.active, limiter.rate
         inner(state, params, limiter, frame, now, message)
         if active != 0:
@@ -98,7 +98,7 @@ def bytes_run_on(kernel: Kernel) -> Kernel:
     """The byte counter is not restarted."""
     inner = compiled(kernel)
 
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def feedback(state, params, limiter, frame, now, message):
         active, countdown = limiter.active, state.countdown
         inner(state, params, limiter, frame, now, message)
         if active != 0:
@@ -114,7 +114,7 @@ def off_by(shift: int) -> Wrap:
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
-        def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        def feedback(state, params, limiter, frame, now, message):
             value = frame.feedback
             frame.feedback = value + shift
             inner(state, params, limiter, frame, now, message)
@@ -129,7 +129,7 @@ def off_by(shift: int) -> Wrap:
 def feedback_ignored(kernel: Kernel) -> Kernel:
     """The message is ignored."""
 
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def feedback(state, params, limiter, frame, now, message):
         return 0
 
     return feedback
@@ -139,7 +139,7 @@ def only_above_set_point(kernel: Kernel) -> Kernel:
     """An inactive limiter ignores messages below the set point (QCN 2.2, L19)."""
     inner = compiled(kernel)
 
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def feedback(state, params, limiter, frame, now, message):
         if limiter.active == 0 and frame.offset <= 0:
             return 0
         return inner(state, params, limiter, frame, now, message)

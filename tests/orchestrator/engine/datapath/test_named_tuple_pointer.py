@@ -30,7 +30,7 @@ def outer() -> Outer:
 
 
 @compiled
-def total(held):  # type: ignore[no-untyped-def]
+def total(held):
     """A word of every array, at places that tell them and their axes apart."""
     inner = held.inner
     found = held.first[0] + 1000 * inner.words[1] + 10**6 * np.int64(inner.octets[1, 2])
@@ -38,22 +38,22 @@ def total(held):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def by_value(held):  # type: ignore[no-untyped-def]
+def by_value(held):
     return total(held)
 
 
 @compiled
-def referred(held):  # type: ignore[no-untyped-def]
+def referred(held):
     return total(by_reference(held))
 
 
 @compiled
-def twice(held):  # type: ignore[no-untyped-def]
+def twice(held):
     return total(by_reference(by_reference(held)))
 
 
 @compiled
-def change(held):  # type: ignore[no-untyped-def]
+def change(held):
     """Write through a reference, and through what is referred to within it."""
     held.table[0, 3] = 77
     inner = held.inner
@@ -61,7 +61,7 @@ def change(held):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def changed(held):  # type: ignore[no-untyped-def]
+def changed(held):
     change(by_reference(held))
 
 

@@ -22,23 +22,23 @@ BEGINS = [0, 2**32 - 3, 2**31 - 2, 5 * 2**32 + 1]
 
 
 @compiled
-def filled(ring):  # type: ignore[no-untyped-def]
+def filled(ring):
     return of.filled_entries(ring)
 
 
 @compiled
-def room(ring):  # type: ignore[no-untyped-def]
+def room(ring):
     return of.free_entries(ring)
 
 
 @compiled
-def push(ring, value):  # type: ignore[no-untyped-def]
+def push(ring, value):
     store_entry(of.entry_address(ring, ring[of.AT], 8), value)
     of.submit_until(ring, ring[of.AT] + 1)
 
 
 @compiled
-def pop(ring):  # type: ignore[no-untyped-def]
+def pop(ring):
     value = load_entry(of.entry_address(ring, ring[of.AT], 8))
     of.release_until(ring, ring[of.AT] + 1)
     return value
@@ -119,7 +119,7 @@ def test_indices_are_loaded_with_acquire_and_stored_with_release():
     options = {key: value for key, value in OPTIONS.items() if key != "cache"}
 
     @numba.njit("int64(int64, int64)", **options)
-    def turn(address, value):  # type: ignore[no-untyped-def]
+    def turn(address, value):
         store_index(address, value)
         return load_index(address + 8)
 
@@ -133,7 +133,7 @@ def test_indices_are_loaded_with_acquire_and_stored_with_release():
 
 
 @compiled
-def produce(ring, count):  # type: ignore[no-untyped-def]
+def produce(ring, count):
     for value in range(count):
         while of.free_entries(ring) == 0:
             pass
@@ -142,7 +142,7 @@ def produce(ring, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def consume(ring, count):  # type: ignore[no-untyped-def]
+def consume(ring, count):
     wrong = 0
     for value in range(count):
         while of.filled_entries(ring) == 0:

@@ -182,7 +182,7 @@ def test_no_row_is_lost_or_in_two_places(steps):
     assert sorted(held) == list(range(32))
 
 
-def _rows_in(rings):  # type: ignore[no-untyped-def]
+def _rows_in(rings):
     for ring in (TX, FILL, DONE):
         side = rings[ring]
         while side.waiting():

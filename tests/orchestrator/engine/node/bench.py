@@ -34,7 +34,7 @@ NO_ALGORITHM = {"congestion_point": NONE, "pause": NONE, "notification_point": N
 NO_TIMER = {"congestion_point_timer": NEVER, "pause_timer": NEVER, "watchdog_timer": NEVER}
 
 
-def at_queue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def at_queue(state, params, queue, frame, now, message):
     """A frame comes to a queue."""
     state.came += 1
     state.length = frame.length
@@ -48,7 +48,7 @@ def at_queue(state, params, queue, frame, now, message):  # type: ignore[no-unty
     return state.answer
 
 
-def from_queue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def from_queue(state, params, queue, frame, now, message):
     """A frame leaves it."""
     state.left += 1
     state.length = frame.length
@@ -62,7 +62,7 @@ def from_queue(state, params, queue, frame, now, message):  # type: ignore[no-un
     return state.answer
 
 
-def at_node(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def at_node(state, params, node, frame, now, message):
     """A data frame comes to where it is looked at, or a neighbour holds a queue."""
     state.came += 1
     state.length = frame.length
@@ -72,7 +72,7 @@ def at_node(state, params, node, frame, now, message):  # type: ignore[no-untype
     return state.answer
 
 
-def late(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
+def late(state, params, port, frame, now, message):
     """A frame is sent: how long the line holds it."""
     state.came += 1
     state.length = frame.length

@@ -33,14 +33,14 @@ ROUND = 4 * 10 * US + 2 * 12 * US + 2 * 560_000
 """Without a queue: four delays, a full frame on two links, an acknowledgement of 70 octets."""
 
 
-def begin(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def begin(state, params, limiter, frame, now, message):
     """Nothing is limited."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
     return 0
 
 
-def four_frames(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def four_frames(state, params, limiter, frame, now, message):
     """Four may be under way, and a bit."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -48,7 +48,7 @@ def four_frames(state, params, limiter, frame, now, message):  # type: ignore[no
     return 0
 
 
-def a_tenth(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def a_tenth(state, params, limiter, frame, now, message):
     """A tenth of a frame per round trip."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -56,7 +56,7 @@ def a_tenth(state, params, limiter, frame, now, message):  # type: ignore[no-unt
     return 0
 
 
-def acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def acked(state, params, limiter, frame, now, message):
     """Add up what it is told."""
     state.acks += 1
     state.octets += limiter.acked
@@ -69,14 +69,14 @@ def acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyp
     return 0
 
 
-def lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def lost(state, params, limiter, frame, now, message):
     """Count."""
     state.losses += 1
     state.by_ack += 1 if frame.kind == ACK else 0
     return 0
 
 
-def nearly_shut(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def nearly_shut(state, params, limiter, frame, now, message):
     """One frame, for 20 us."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -85,7 +85,7 @@ def nearly_shut(state, params, limiter, frame, now, message):  # type: ignore[no
     return 0
 
 
-def opened(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def opened(state, params, limiter, frame, now, message):
     """Ten."""
     limiter.window = 15_000
     return 0

@@ -25,7 +25,7 @@ STATE = fields("came", "left", "waited", "longest")
 COLUMNS = (Observed("longest", "ps", "wait"), Observed("left", "1", "asked", "counter"))
 
 
-def arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def arrival(state, params, queue, frame, now, message):
     """Every third one is dropped, and every fourth one marked."""
     state.came += 1
     if state.came % 4 == 0:
@@ -33,7 +33,7 @@ def arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyp
     return DROP if state.came % 3 == 0 else 0
 
 
-def departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def departure(state, params, queue, frame, now, message):
     """Every fifth one is dropped, every seventh one marked."""
     state.left += 1
     state.waited += now - frame.entered
@@ -43,7 +43,7 @@ def departure(state, params, queue, frame, now, message):  # type: ignore[no-unt
     return DROP if state.left % 5 == 0 else 0
 
 
-def look(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def look(state, params, queue, frame, now, message):
     """How long the frame was there."""
     state.longest = max(state.longest, now - frame.entered)
     return 0

@@ -70,7 +70,7 @@ def chain(*kinds: str, **changes: Any) -> Table:
     } | changes
 
 
-def resolved(table: Table):  # type: ignore[no-untyped-def]
+def resolved(table: Table):
     return Plan(**table).check(Registry.load())
 
 

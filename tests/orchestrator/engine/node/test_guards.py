@@ -20,42 +20,42 @@ SOURCE = {"plugin": "cbr", "from": "nic", "to": "sink", "rate": 10**9}
 STATE = record("calls")
 
 
-def limit(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def limit(state, params, limiter, frame, now, message):
     """A flow begins: half of its link's rate, for ever, without a timer."""
     limiter.active = 1
     limiter.rate = limiter.link_rate // 2
     return 0
 
 
-def limit_in_the_past(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def limit_in_the_past(state, params, limiter, frame, now, message):
     """A flow begins: the timer is due before it is set."""
     limiter.active = 1
     limiter.timer = now - 5 * 10**9
     return 0
 
 
-def again(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def again(state, params, limiter, frame, now, message):
     """A timer of a limiter that is set to the time at which it expired."""
     state.calls += 1
     limiter.timer = now
     return 0
 
 
-def queue_again(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def queue_again(state, params, queue, frame, now, message):
     """A timer of a congestion point that is set into the past."""
     state.calls += 1
     queue.congestion_point_timer = now - 1
     return 0
 
 
-def pause_again(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def pause_again(state, params, queue, frame, now, message):
     """The same of a pause."""
     state.calls += 1
     queue.pause_timer = 0
     return 0
 
 
-def idle_send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def idle_send(state, params, flow, frame, now, message):
     """A transport that wants nothing sent, to be asked at once, and acknowledges before data."""
     state.calls += 1
     flow.next_frame = now
@@ -63,7 +63,7 @@ def idle_send(state, params, flow, frame, now, message):  # type: ignore[no-unty
     return 0
 
 
-def always(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def always(state, params, flow, frame, now, message):
     """An acknowledgement is to be sent, and another one at once."""
     flow.ack_timer = now
     return 1

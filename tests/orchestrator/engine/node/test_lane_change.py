@@ -32,18 +32,18 @@ SWITCHES: list[dict[str, Any]] = [
 HERE, ASIDE = "switch.far/p0", "switch.far/p5"
 
 
-def every_third(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def every_third(state, params, queue, frame, now, message):
     """Every third one goes aside."""
     state.came += 1
     return LANE + 5 if state.came % 3 == 0 else 0
 
 
-def to_and_fro(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def to_and_fro(state, params, queue, frame, now, message):
     """Whichever lane a frame is in, it is to go on in the other one."""
     return LANE + 5 - frame.priority
 
 
-def nowhere(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def nowhere(state, params, queue, frame, now, message):
     """Priorities that there are not, and one that is in this lane anyway."""
     state.came += 1
     return LANE + 8 if state.came % 2 == 0 else LANE + 3

@@ -56,7 +56,7 @@ class Told(Params):
     active: int = Field(1, description="after all events")
 
 
-def bound(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def bound(state, params, limiter, frame, now, message):
     """1; F where anything of the flow before is left."""
     clean = state.before == 0 and state.said == 0 and state.length == 0 and state.behind == 0
     limiter.target = 16 * limiter.target + (1 if clean else 15)
@@ -65,28 +65,28 @@ def bound(state, params, limiter, frame, now, message):  # type: ignore[no-untyp
     return params.answer
 
 
-def start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def start(state, params, limiter, frame, now, message):
     """2."""
     limiter.target = 16 * limiter.target + 2
     limiter.active = params.active
     return params.answer
 
 
-def started(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def started(state, params, limiter, frame, now, message):
     """3."""
     limiter.target = 16 * limiter.target + 3
     limiter.active = params.active
     return params.answer
 
 
-def ended(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def ended(state, params, limiter, frame, now, message):
     """4."""
     limiter.target = 16 * limiter.target + 4
     limiter.active = params.active
     return params.answer
 
 
-def told(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def told(state, params, limiter, frame, now, message):
     """5."""
     limiter.target = 16 * limiter.target + 5
     state.said = 1000 * message.feedback + message.offset + message.delta + message.mark
@@ -97,7 +97,7 @@ def told(state, params, limiter, frame, now, message):  # type: ignore[no-untype
     return params.answer
 
 
-def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def sent(state, params, limiter, frame, now, message):
     """6."""
     limiter.target = 16 * limiter.target + 6
     state.said = message.feedback
@@ -108,7 +108,7 @@ def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untype
     return params.answer
 
 
-def timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def timer(state, params, limiter, frame, now, message):
     """7."""
     limiter.target = 16 * limiter.target + 7
     state.now = now
@@ -116,7 +116,7 @@ def timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyp
     return params.answer
 
 
-def acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def acked(state, params, limiter, frame, now, message):
     """8."""
     limiter.target = 16 * limiter.target + 8
     state.said = 1000 * message.feedback + message.offset + message.delta + message.mark
@@ -126,7 +126,7 @@ def acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyp
     return params.answer
 
 
-def lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def lost(state, params, limiter, frame, now, message):
     """9."""
     limiter.target = 16 * limiter.target + 9
     state.said = 1000 * message.feedback + message.offset + message.delta + message.mark
@@ -136,14 +136,14 @@ def lost(state, params, limiter, frame, now, message):  # type: ignore[no-untype
     return params.answer
 
 
-def tick(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def tick(state, params, limiter, frame, now, message):
     """A."""
     limiter.target = 16 * limiter.target + 10
     limiter.active = params.active
     return params.answer
 
 
-def tock(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def tock(state, params, limiter, frame, now, message):
     """B."""
     limiter.target = 16 * limiter.target + 11
     limiter.active = params.active

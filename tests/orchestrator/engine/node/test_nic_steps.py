@@ -38,7 +38,7 @@ class Slow(Params):
     rate: int = Field(10**8, description="bit/s, from the first message on")
 
 
-def following(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def following(state, params, flow, frame, now, message):
     """The source has made a frame."""
     state.calls += 1
     message.mark = 16 * state.calls  # it has no message; what it writes is nobody's
@@ -47,7 +47,7 @@ def following(state, params, flow, frame, now, message):  # type: ignore[no-unty
     return params.gap
 
 
-def slow_down(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def slow_down(state, params, limiter, frame, now, message):
     """A message came."""
     state.calls += 1
     state.now = now
@@ -56,7 +56,7 @@ def slow_down(state, params, limiter, frame, now, message):  # type: ignore[no-u
     return 0
 
 
-def due(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def due(state, params, limiter, frame, now, message):
     """A timer is due."""
     state.now = now
     return 0

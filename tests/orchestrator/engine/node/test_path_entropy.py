@@ -38,14 +38,14 @@ class Chooses(Params):
     count: int = Field(1, ge=1, le=2_048)
 
 
-def begin(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def begin(state, params, limiter, frame, now, message):
     limiter.active = 1
     limiter.rate = limiter.link_rate
     limiter.window = 20 * 1500
     return 0
 
 
-def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def sent(state, params, limiter, frame, now, message):
     frame.inner = params.first + frame.sequence % params.count
     return 0
 

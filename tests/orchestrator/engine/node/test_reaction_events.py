@@ -26,14 +26,14 @@ cut = compiled(dcqcn_rp.on_feedback)
 rise, release = dcqcn_rp._raise, dcqcn_rp._release_if_over
 
 
-def bound(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def bound(state, params, limiter, frame, now, message):
     """1; 9 where anything of the flow before is left."""
     clean = state.before == 0 and state.calls == 0 and state.others == 0 and state.behind == 0
     limiter.target = 10 * limiter.target + (1 if clean and limiter.flow >= 0 else 9)
     return 0
 
 
-def start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def start(state, params, limiter, frame, now, message):
     """2; something is left for the next flow to find, and random numbers go on."""
     limiter.active = 1
     limiter.target = 10 * limiter.target + 2
@@ -42,20 +42,20 @@ def start(state, params, limiter, frame, now, message):  # type: ignore[no-untyp
     return 0
 
 
-def started(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def started(state, params, limiter, frame, now, message):
     """3."""
     limiter.active = 1
     limiter.target = 10 * limiter.target + 3
     return 0
 
 
-def ended(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def ended(state, params, limiter, frame, now, message):
     """4; 8 when frames still wait."""
     limiter.target = 10 * limiter.target + (4 if limiter.backlog == 0 else 8)
     return 0
 
 
-def told(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def told(state, params, limiter, frame, now, message):
     """5: a message; it is limited for 50 us from now on."""
     if limiter.active == 0:
         limiter.target = 10 * limiter.target + 5
@@ -65,21 +65,21 @@ def told(state, params, limiter, frame, now, message):  # type: ignore[no-untype
     return 0
 
 
-def let_go(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def let_go(state, params, limiter, frame, now, message):
     """6: it is over."""
     limiter.target = 10 * limiter.target + 6
     limiter.active = 0
     return 0
 
 
-def notify_once(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def notify_once(state, params, queue, frame, now, message):
     """Every 100th frame's source is told."""
     state.calls += 1
     message.feedback = 1
     return 1 if state.calls % 100 == 1 else 0
 
 
-def set_both(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def set_both(state, params, limiter, frame, now, message):
     """A flow begins: one timer at 10 us, one at 15 us."""
     limiter.active = 1
     limiter.timers[0] = now + 10_000_000
@@ -87,21 +87,21 @@ def set_both(state, params, limiter, frame, now, message):  # type: ignore[no-un
     return 0
 
 
-def tick(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def tick(state, params, limiter, frame, now, message):
     """Every 10 us."""
     state.calls += 1
     limiter.timers[0] = now + 10_000_000
     return 0
 
 
-def tock(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def tock(state, params, limiter, frame, now, message):
     """Every 15 us."""
     state.others += 1
     limiter.timers[1] = now + 15_000_000
     return 0
 
 
-def each_other(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def each_other(state, params, limiter, frame, now, message):
     """Both timers are set into the past, again and again, and so is the one without a name."""
     limiter.active = 1
     state.calls += 1
@@ -111,7 +111,7 @@ def each_other(state, params, limiter, frame, now, message):  # type: ignore[no-
     return 0
 
 
-def nothing(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def nothing(state, params, limiter, frame, now, message):
     """A timer is due."""
     state.others += 1
     return 0
@@ -221,7 +221,7 @@ def test_timers_that_set_one_another_into_the_past_do_not_stop_time(
 def test_a_named_timer_keeps_a_limiter_until_it_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the one without a name does: a flow that has ended is not forgotten before."""
 
-    def later(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    def later(state, params, limiter, frame, now, message):
         limiter.active = 1
         limiter.timers[0] = now + 1_500_000_000
         return 0
@@ -253,7 +253,7 @@ def test_a_field_that_numpy_has_a_meaning_for_is_refused() -> None:
         Algorithm("mine", "pause", "", Empty, record("size"), {})
 
 
-def twin_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def twin_feedback(state, params, limiter, frame, now, message):
     """A CNP: as DCQCN's, with a timer for each of its two times."""
     cut(state, params, limiter, frame, now, message)
     limiter.timer = NEVER
@@ -262,7 +262,7 @@ def twin_feedback(state, params, limiter, frame, now, message):  # type: ignore[
     return 0
 
 
-def twin_alpha(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def twin_alpha(state, params, limiter, frame, now, message):
     """The first of them."""
     state.alpha -= state.alpha * params.g_num // params.g_den
     limiter.timers[0] = now + params.alpha_time
@@ -270,7 +270,7 @@ def twin_alpha(state, params, limiter, frame, now, message):  # type: ignore[no-
     return 0
 
 
-def twin_increase(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def twin_increase(state, params, limiter, frame, now, message):
     """The second one."""
     limiter.timers[1] = now + params.increase_time
     state.timer_stage += 1

@@ -55,7 +55,7 @@ class Kind(Params):
     kind: int = CREDIT
 
 
-def everything(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def everything(state, params, node, frame, now, message):
     """A request came: all that a message has is said."""
     message.kind = params.kind
     message.feedback = 77

@@ -88,7 +88,7 @@ def test_no_more_is_sent_than_the_last_octet_of_a_credit_takes(
     assert assembly.world.flows[0].frames_received == -(-grants // FRAME)
 
 
-def narrow(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def narrow(state, params, limiter, frame, now, message):
     """A flow begins: two frames may be under way."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -215,7 +215,7 @@ HEARD = record("began", "wanted", "first_at", "early", "granted")
 def hearing(monkeypatch: pytest.MonkeyPatch, table: Table, grants: int) -> Assembly:
     """With a receiver that writes down when what came, and grants so many octets at once."""
 
-    def flow_begins(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+    def flow_begins(state, params, node, frame, now, message):
         """A request."""
         mine = flow_state(state, frame.flow)
         if mine.began == 0:
@@ -224,7 +224,7 @@ def hearing(monkeypatch: pytest.MonkeyPatch, table: Table, grants: int) -> Assem
         message.sequence = grants
         return 1 if grants > 0 else 0
 
-    def arrived(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+    def arrived(state, params, node, frame, now, message):
         """Data."""
         mine = flow_state(state, frame.flow)
         if mine.began == 0:
@@ -250,7 +250,7 @@ def heard(assembly: Assembly, field: str) -> int:
     return int(assembly.world.memory[first + len(HEARD.names or ())])
 
 
-def busy(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def busy(state, params, node, frame, now, message):
     """A timer that is always in the past, and messages to nobody."""
     state.granted += 1
     node.receiver_timer = now - 1
@@ -258,7 +258,7 @@ def busy(state, params, node, frame, now, message):  # type: ignore[no-untyped-d
     return 1
 
 
-def awake(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def awake(state, params, node, frame, now, message):
     """Sets the timer, in the past."""
     node.receiver_timer = 0
     return 0
@@ -299,7 +299,7 @@ def test_who_is_switched_off_is_granted_nothing_for_what_was_trimmed() -> None:
     assert int(w.nodes["credits_sent"].sum()) == granted
 
 
-def marks_all(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def marks_all(state, params, queue, frame, now, message):
     """Every frame has met congestion."""
     frame.mark = frame.mark | CE
     return 0
@@ -316,14 +316,14 @@ def test_a_source_of_credited_frames_hears_of_every_mark(monkeypatch: pytest.Mon
     assert list(flows["marked"]) == [50 * FRAME, 50 * FRAME]
 
 
-def rewinds(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def rewinds(state, params, node, frame, now, message):
     """Data is here: the timer is set to before now."""
     state.last = now
     node.receiver_timer = now - US
     return 0
 
 
-def rang(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def rang(state, params, node, frame, now, message):
     """The timer is due."""
     state.rang += 1
     state.back += now < state.last
@@ -345,7 +345,7 @@ def test_a_timer_set_into_the_past_is_due_at_once_and_turns_no_clock_back(
     assert state(assembly, "d/receiver", "back") == 0
 
 
-def counts(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def counts(state, params, node, frame, now, message):
     """Data is here: the timer is set to before now."""
     state.since += 1
     state.most = max(state.most, state.since)
@@ -353,7 +353,7 @@ def counts(state, params, node, frame, now, message):  # type: ignore[no-untyped
     return 0
 
 
-def begins_anew(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+def begins_anew(state, params, node, frame, now, message):
     """The timer is due."""
     state.since = 0
     return 0

@@ -52,7 +52,7 @@ class Reads(Params):
         return self.hops
 
 
-def begin(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def begin(state, params, limiter, frame, now, message):
     """Nothing has a stamp yet."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
@@ -61,13 +61,13 @@ def begin(state, params, limiter, frame, now, message):  # type: ignore[no-untyp
     return 0
 
 
-def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def sent(state, params, limiter, frame, now, message):
     """No acknowledgement is at hand."""
     state.beyond += stamps_of(limiter)
     return 0
 
 
-def acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def acked(state, params, limiter, frame, now, message):
     """Keep what the last acknowledgement says."""
     state.acks += 1
     state.hops = limiter.hops

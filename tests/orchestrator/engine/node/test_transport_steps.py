@@ -73,7 +73,7 @@ class Told(Params):
     losses: int = Field(0, description="")
 
 
-def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def send(state, params, flow, frame, now, message):
     """Asked for a segment."""
     state.calls += 1
     state.now = now
@@ -88,7 +88,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
     return params.answer
 
 
-def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def arrived(state, params, flow, frame, now, message):
     """A segment came, or an acknowledgement was put off long enough."""
     state.calls += 1
     state.said = message.sequence + message.created + message.feedback + message.offset
@@ -108,14 +108,14 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
     return 0 if params.delays != 0 and state.kind == DATA else params.answer
 
 
-def trimmed(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def trimmed(state, params, flow, frame, now, message):
     """The header of one."""
     state.calls += 100
     message.sequence = 0
     return 0
 
 
-def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+def acknowledged(state, params, flow, frame, now, message):
     """An acknowledgement came back."""
     state.calls += 10
     state.now = now
@@ -131,14 +131,14 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     return 0
 
 
-def heard_ack(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def heard_ack(state, params, limiter, frame, now, message):
     """The reaction point."""
     state.acks += 1
     state.hops = limiter.hops
     return 0
 
 
-def heard_loss(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+def heard_loss(state, params, limiter, frame, now, message):
     """The same."""
     state.losses += limiter.lost
     state.by = frame.kind
@@ -468,7 +468,7 @@ def test_before_a_segment_came_there_is_no_way_back() -> None:
 
 
 @pytest.mark.parametrize("obey", [apply_ack, apply_credit])
-def test_what_comes_back_is_told_after_the_messages_that_have_begun(obey) -> None:  # type: ignore[no-untyped-def]
+def test_what_comes_back_is_told_after_the_messages_that_have_begun(obey) -> None:
     host = Host(ask_at=NOW + 9)
     index = host.frame(kind=SACK, sequence=6)
     obey(host.world, MINE, index, NOW)

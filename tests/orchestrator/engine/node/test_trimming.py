@@ -32,7 +32,7 @@ SWITCHES: list[dict[str, Any]] = [
 ]
 
 
-def every_third(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+def every_third(state, params, queue, frame, now, message):
     """Every third one is trimmed."""
     state.came += 1
     return TRIM if state.came % 3 == 0 else 0
