@@ -156,12 +156,13 @@ def papers(
         for one in several
         if (name, one.target) not in kept and one.target in own
     ]
+    made = made_by()  # of the code that runs, whatever is checked out meanwhile
     found = {
         one.point.digest: one for one in _run_showings(to_run, runs, jobs, fresh, pace, within)
     }
     result = {
         "command": _command(wanted or [], targets, seeds, mutants, pace, others or [], summary),
-        "made": made_by(),
+        "made": made,
         "joined": joined.file_table(),
         "papers": [
             {
