@@ -237,7 +237,7 @@ class _SchemeCheck:
             for flow in flows:
                 for at in self.holders(flow) or ():
                     through.setdefault(at, set()).add(nic)
-        heard = {nic for nic in self.reactions if self.received(nic) != 0}
+        reached_any = {nic for nic in self.reactions if self.received(nic) != 0}
         for holder, point in self.points.items():
             senders = through.get(holder, set())
             if not senders or self.reached(holder, self.reactions):
@@ -246,12 +246,12 @@ class _SchemeCheck:
                 self.of_queues(holder, one) for one in ("feedback_sent", "frames_marked")
             )
             nics = _listed(sorted(senders))
-            if sent and not heard:
+            if sent and not reached_any:
                 yield (
                     f"{point.name} at {holder}: {sent} messages were sent, and no NIC has a "
                     f"reaction point that acts on them; set one at {nics}"
                 )
-            elif marked and not heard:
+            elif marked and not reached_any:
                 yield (
                     f"{point.name} at {holder}: {marked} frames were marked, and no NIC has a "
                     f"reaction point; set one at {nics}"

@@ -304,7 +304,7 @@ class _Judge:
             if other is not None and self._is_better(other, outcome):
                 self.timing = timing
                 return other
-        return self._with_other_places(outcome, by // 1000)
+        return self._with_other_ranks(outcome, by // 1000)
 
     def _tries(self, closes: list[Close], departure: Deviation) -> list[Close]:
         """The last close calls before a deviation, and before the frame that deviates came in: a
@@ -331,7 +331,7 @@ class _Judge:
                 found.append(tie.time_ns * 1000)
         return [came for came in found if came > 0]
 
-    def _with_other_places(self, outcome: Outcome, by_ns: int) -> Outcome | None:
+    def _with_other_ranks(self, outcome: Outcome, by_ns: int) -> Outcome | None:
         """Try other places of frames that came in at one time with others."""
         assert outcome.departure is not None
         if self.timing.window_ns:

@@ -12,7 +12,7 @@ each peer and ZeroMQ, which listens on a local socket that takes this process al
 - After that, `most` octets of a peer may wait here that are no complete message yet. A peer with
   more waits; after `STALLED_S` without a complete message its connection is closed.
 
-Frames are those of ZMTP 3.1 (ZeroMQ RFC 37), the handshake that of CURVE (RFC 26).
+Frames are those of ZMTP 3.1 (ZeroMQ specification 37), the handshake that of CURVE (26).
 """
 
 from __future__ import annotations
