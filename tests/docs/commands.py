@@ -39,10 +39,13 @@ def tree() -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    with unittest.mock.patch.dict(sys.modules, {path.stem: module}):
+    sys.modules[path.stem] = module
+    try:
         spec.loader.exec_module(module)
         point = EntryPoint(path.stem, path.stem, GROUP)
         registry = Registry([*entry_points(group=GROUP), point])
+    finally:  # of its own alone: what it imported stays the module that others have
+        del sys.modules[path.stem]
     with unittest.mock.patch.object(Registry, "load", return_value=registry):
         return get_command(assemble(registry))
 
