@@ -13,8 +13,6 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
-from orchestrator.engine import jit
-
 
 @dataclass(frozen=True)
 class KernelEdit:
@@ -52,6 +50,8 @@ def apply_edit(edit: KernelEdit | None) -> None:
     """Have this process run with the edit from now on, and with no earlier one; None: with none."""
     if edit is None and not _original:
         return
+    from orchestrator.engine import jit
+
     for function, code in _original.items():
         function.__code__ = code
     _original.clear()

@@ -30,7 +30,6 @@ COMMANDS = {
     "console": "console",
     "plans": "plans",
     "plugins": "plugins",
-    "import": "import_files",
     "metrics": "metrics",
     "headroom": "headroom",
     "network": "network",
@@ -46,6 +45,7 @@ COMMANDS = {
     "controller": "controller",
     "machines": "controller",
     "fetch": "run_remote",
+    "import": "import_files",
     "keys": "keys",
 }
 """Command -> module of this package, in the order of the help."""

@@ -67,9 +67,9 @@ def programs(folder: Path) -> None:
 
 
 def console(folder: Path) -> None:
-    plan = SimpleNamespace(to_toml=lambda: "no plan")
+    plan = SimpleNamespace(to_toml=lambda: "no plan", programs={})
     draft: Any = SimpleNamespace(
-        name="x", target="simulated", pace=None, resolved=SimpleNamespace(plan=plan)
+        name="x", target="simulated", pace=None, programs=(), resolved=SimpleNamespace(plan=plan)
     )
     started = LocalRun(draft, folder / "runs")
     assert started.process.wait(120) == 2, started.failure()

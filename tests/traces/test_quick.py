@@ -8,6 +8,8 @@ import sys
 import pytest
 
 FIRST = (
+    "import sys; own = type('Spec', (), {'name': 'orchestrator.cli'}); "
+    "sys.modules['__main__'].__spec__ = own; "
     "import traces.figures.lean_matplotlib, sys, matplotlib.figure, matplotlib.lines, "
     "matplotlib.artist;"
 )

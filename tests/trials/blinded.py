@@ -60,7 +60,7 @@ BLIND: dict[str, Blind] = {
             ),
             (
                 FIDELITY,
-                "            held if real_time else 0.0,\n            HELD,",
+                "            held if is_real_time(measured.pace) else 0.0,\n            HELD,",
                 "            0.0,\n            HELD,",
             ),
         ),

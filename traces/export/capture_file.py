@@ -9,13 +9,13 @@ from __future__ import annotations
 import heapq
 import struct
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.input_problems import near
 from traces.capture import Frame, frames, open_capture
+from traces.export.capture_format import Format
 from traces.pcapng import pcapng_blocks
 
 LONGEST = 262_144
@@ -23,14 +23,6 @@ LONGEST = 262_144
 NS = 10**9
 SECONDS = 1 << 32
 """pcap counts seconds in 32 bits."""
-
-
-class Format(StrEnum):
-    """Format of a capture file, by Wireshark's name."""
-
-    pcapng = "pcapng"
-    nsecpcap = "nsecpcap"
-    pcap = "pcap"
 
 
 MAGIC = {Format.nsecpcap: (0xA1B23C4D, 1), Format.pcap: (0xA1B2C3D4, 1000)}

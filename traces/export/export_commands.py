@@ -15,7 +15,7 @@ from orchestrator.plan.units import UnitError, parse_duration
 from orchestrator.registry import Registry
 from orchestrator.terminal.run_arguments import RUN_HELP, RunArgumentCommand
 from orchestrator.terminal.run_lookup import captures_of, find_run
-from traces.export.capture_file import Format
+from traces.export.capture_format import Format
 
 
 class Completions(StrEnum):

@@ -24,8 +24,9 @@ from orchestrator.testbed.interruptible_wait import wait_for_run
 from tests.orchestrator.batch.made import random_flow
 
 SHARE = "utilization of switch.sink in run"
-OF_THE_COMMAND_LINE = {"changes", "as_json", "yes", "fresh"}
-"""Settings of a plan are made with the plan itself; nothing is asked; what is kept counts."""
+OF_THE_COMMAND_LINE = {"changes", "as_json", "yes", "fresh", "programs"}
+"""Settings of a plan are made with the plan itself; nothing is asked; what is kept counts; a caller
+that runs the plan of another permits programs by TAILBACK_PROGRAMS."""
 OF_TARGETS = {"pace", "testbed"}
 """Options of targets, which `options` takes too."""
 

@@ -199,8 +199,8 @@ def rules_checked(
     )
 
 
-def tailback(*words: str) -> Any:
-    return CliRunner().invoke(main.assemble(Registry.load(), words), list(words))
+def tailback(*words: str, **how: Any) -> Any:
+    return CliRunner().invoke(main.assemble(Registry.load(), words), list(words), **how)
 
 
 def test_the_command_prints_the_dashboard_and_the_list(made: Json):
@@ -208,6 +208,6 @@ def test_the_command_prints_the_dashboard_and_the_list(made: Json):
     listed = json.loads(tailback("metrics", "--json").stdout)
     families = all_families(Registry.load().algorithms)
     assert [row["name"] for row in listed] == [family.exported for family in families]
-    assert "tailback_port_queue_bytes" in tailback("metrics").stdout
+    assert "tailback_port_queue_bytes" in tailback("metrics", env={"COLUMNS": "200"}).stdout
     both = tailback("metrics", "--dashboard", "--json")
     assert both.exit_code == 2

@@ -129,7 +129,7 @@ reaction_points = 7
 metric = "throughput_bps"
 of = "{p,q}f"
 phase = "early2"
-relative_to = "pf"
+relative_to = "traffic"
 min = 1
 [phases.early2]
 from = "0s"

@@ -156,7 +156,7 @@ def test_a_metric_that_fails_is_named_and_the_run_kept(
     expect = [{"metric": "mine.two", "of": "switch.sink", "max": 1}]
     done = run(Plan(**line_of_three(), expect=expect), out=None)
     assert done.result["verdict"] == "missed"
-    assert "'mine.two' could not be computed: KeyError" in found.problems[0]
+    assert "'mine.two' could not be computed: MissingColumn" in found.problems[0]
     assert any("'mine.two' could not be computed" in one for one in done.result["notes"])
 
 

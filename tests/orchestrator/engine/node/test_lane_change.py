@@ -44,9 +44,13 @@ def to_and_fro(state, params, queue, frame, now, message):
 
 
 def nowhere(state, params, queue, frame, now, message):
-    """Priorities that there are not, and one that is in this lane anyway."""
-    state.came += 1
-    return LANE + 8 if state.came % 2 == 0 else LANE + 3
+    """A priority that there is not."""
+    return LANE + 8
+
+
+def where_it_is(state, params, queue, frame, now, message):
+    """A priority that is in this lane anyway, as all without traffic of their own are."""
+    return LANE + 3
 
 
 def point(kernel: Any, **more: Any) -> Algorithm:
@@ -120,8 +124,13 @@ def test_a_frame_moves_once_at_a_port(switch: dict[str, Any]) -> None:
     assert buffer_conservation.unbalanced_buffers(recording) == []
 
 
-def test_a_lane_that_there_is_not_changes_nothing() -> None:
-    recording = ran(world(point(nowhere), {}))
+def test_a_lane_that_there_is_not_ends_the_run() -> None:
+    with pytest.raises(BadInput, match="kernel nowhere: it answered 24"):
+        ran(world(point(nowhere), {}))
+
+
+def test_the_lane_that_a_frame_is_in_and_one_without_traffic_change_nothing() -> None:
+    recording = ran(world(point(where_it_is), {}))
     assert last(recording, HERE, "frames_moved") == 0
     assert last(recording, HERE, "frames_out") > 100
     assert last(recording, HERE, "feedback_sent") == 0
