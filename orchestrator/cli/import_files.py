@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.errors import BadInput
-from orchestrator.plan.field_types import SLUG
 from orchestrator.plan.units import UnitError, parse_duration, parse_rate
 
 if TYPE_CHECKING:
@@ -167,6 +166,7 @@ def _rate_and_delay(rate: str, delay: str) -> tuple[int, int]:
 def _plan_name(name: str | None, path: Path) -> str:
     """Name of the plan: that of the option, or of the file. Raises BadInput."""
     from orchestrator.interchange.imported_plan import slug
+    from orchestrator.plan.field_types import SLUG
 
     if name is None:
         return slug(path.name.partition(".")[0], "imported")
