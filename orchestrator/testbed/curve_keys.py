@@ -222,7 +222,7 @@ def read_callers(folder: Path, kind: str = AUTHORISED, last: KeyList | None = No
             data = _load(path)
             role = data.get("role", RUN)
             _check_role(str(path), role)
-        except FileNotFoundError:  # revoked meanwhile
+        except (FileNotFoundError, _Missing):  # revoked meanwhile
             continue
         except (OSError, _Damaged) as error:
             reason = error.strerror if isinstance(error, OSError) else error.reason
@@ -256,6 +256,10 @@ class _Damaged(BadInput):
         super().__init__(path, reason)
 
 
+class _Missing(_Damaged):
+    """A key file that there is not, or no longer."""
+
+
 def _check_role(where: str, role: object) -> None:
     if role not in ROLES:
         raise _Damaged(where, f"role {str(role)[:70]!r}: one of {', '.join(ROLES)} is expected")
@@ -275,7 +279,8 @@ def _load(path: Path) -> dict[str, str]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise _Damaged(str(path), f"cannot be read: {error.strerror}") from None
+        kind = _Missing if isinstance(error, FileNotFoundError) else _Damaged
+        raise kind(str(path), f"cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise _Damaged(str(path), f"not a key file: {error}") from None
     public, name = data.get("public"), data.get("name")

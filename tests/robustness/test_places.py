@@ -36,7 +36,21 @@ def in_tmpfs(options: str, folder: Path) -> list[str]:
     """
     if shutil.which("unshare") is None:
         pytest.skip("unshare (util-linux) is not installed")
-    before = ["unshare", "-Urm", "sh", "-c", IN_TMPFS, "sh", options, str(folder)]
+    # In a user namespace the default folder of live feeds may be that of root, and not ours.
+    live = folder.parent / f"{folder.name}.live"
+    live.mkdir(mode=0o700, exist_ok=True)
+    before = [
+        "env",
+        f"TAILBACK_LIVE={live}",
+        "unshare",
+        "-Urm",
+        "sh",
+        "-c",
+        IN_TMPFS,
+        "sh",
+        options,
+        str(folder),
+    ]
     if subprocess.run([*before, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("mounts of one's own are not allowed here")
     return before
