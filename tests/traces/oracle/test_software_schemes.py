@@ -25,7 +25,7 @@ CAPTURED = 'capture.ports=["s.d", "s.h1", "s.h2", "s.h3", "h1.s"]'
 
 
 @pytest.mark.parametrize(
-    ("name", "answers"), [("codel", "acknowledgements of"), ("receiver-credits", "credits of")]
+    ("name", "answers"), [("codel", "acknowledgements of"), ("credits", "credits of")]
 )
 def test_a_capture_of_real_frames_is_answered_as_one_of_the_simulator(
     name: str, answers: str, tmp_path: Path
