@@ -254,7 +254,7 @@ class Lab:
                 if (
                     folder.name.isdigit()
                     and int(folder.name) != mine
-                    and b"software.worker" in (folder / "cmdline").read_bytes()
+                    and b"software.worker_main" in (folder / "cmdline").read_bytes()
                     and f"{MARK}={self.mark}".encode() in (folder / "environ").read_bytes()
                 ):
                     found["workers"].append(folder.name)

@@ -171,7 +171,7 @@ def workers_of(agent: Server) -> list[int]:
     for process in Path("/proc").iterdir():
         if process.name.isdigit() and _parent(process) == agent.process.pid:
             try:
-                if b"agent.holder" in (process / "cmdline").read_bytes():
+                if b"agent.plan_process" in (process / "cmdline").read_bytes():
                     found.append(int(process.name))
             except OSError:
                 continue
