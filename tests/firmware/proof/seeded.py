@@ -279,7 +279,11 @@ SURVIVORS: dict[tuple[str, str, int], str] = {
     ("hpcc", "plugins/hpcc.py", 101): "open: U is what a loop leaves, and no call is found",
     ("swift", "plugins/swift.py", 103): "proved, rightly: a trip above its target is above a us",
     ("timely", "plugins/timely.py", 100): ELSEWHERE,
-    ("nscc", "plugins/nscc.py", 100): "proved, rightly: the window is a segment at the least by then",
+    (
+        "nscc",
+        "plugins/nscc.py",
+        100,
+    ): "proved, rightly: the window is a segment at the least by then",
     ("nscc", "plugins/nscc.py", 101): ELSEWHERE,
     ("nscc", "plugins/nscc.py", 102): "one of its counterexamples is none of the shipped kernel: "
     "not looked into",

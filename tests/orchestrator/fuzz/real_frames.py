@@ -19,7 +19,17 @@ from orchestrator.registry import Registry
 AT_A_TIME = 2
 """Runs; each takes a core at most, and of none a time is measured."""
 SAMPLE = (
-    *("af-3", "aside", "bcn", "bcn-back", "codel-false-1", "credit-tl", "credit-twiceb60"),
+    *(
+        "ack-every-2",
+        "cnp-priority",
+        "af-3",
+        "aside",
+        "bcn",
+        "bcn-back",
+        "codel-false-1",
+        "credit-tl",
+        "credit-twiceb60",
+    ),
     *("csig-bandwidth", "cubic-back2", "fecn-rate", "int-no", "ka4-occupancy-random-3000"),
     *("lim-dcqcn", "links", "lossy-cnm", "machine-zero", "nscc-6-0", "nscc-fast", "p4-released"),
     *("par-gbn", "pareto-longest", "pie-storm", "red-notect", "sel-jit-trimn1", "sel-small-01-3"),
