@@ -18,7 +18,7 @@ GIVEN = f"{12 * ' '}give_back(w, {DROPPED})\n{12 * ' '}return\n"
 NODE = "orchestrator.engine.node"
 FAULTS: dict[str, tuple[str, str, str]] = {
     "a lost octet": (
-        f"{NODE}.buffer",
+        f"{NODE}.buffer_occupancy",
         "    queue.bytes -= octets\n",
         "    queue.bytes -= octets - 1\n",
     ),
