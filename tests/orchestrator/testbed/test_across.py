@@ -171,7 +171,7 @@ def test_a_run_across_machines_is_changed_while_it_goes_on(told):
     assert live[-1]["time_ps"] < 60 * 10**12, "long before its end"
     steps = Plan.load(folder / "plan.toml").timeline
     assert [step.at for step in steps] == times, "the plan repeats it"
-    assert steered["verdict"] in ("unjudged", "invalid")
+    assert steered["verdict"] in ("unjudged", "invalid", "stopped")
 
 
 def test_a_killed_agent_ends_the_run_as_invalid_and_is_named(told):
@@ -218,7 +218,7 @@ def test_a_run_across_machines_goes_at_the_pace_that_is_asked_for(told):
 def test_agents_tear_down_when_their_controller_is_gone(told):
     gone = told["controller_killed"]
     assert gone["code"] == 3
-    assert "answer" in gone["said"]
+    assert "goes on there if it can" in gone["said"]
     assert gone["left"] == {}
     for said in told["agents_say"]:
         assert "silent for 4 s; torn down" in said
