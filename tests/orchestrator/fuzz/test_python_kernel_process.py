@@ -74,7 +74,7 @@ def test_the_sample_has_every_algorithm_that_the_corpus_has() -> None:
     assert some == every
 
 
-@pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.software
 @pytest.mark.timeout(1800)
 def test_branches_of_every_algorithm_are_reached_on_real_frames(
