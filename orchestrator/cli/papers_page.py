@@ -59,15 +59,10 @@ def _plan_row(plan: Json) -> list[str]:
         ran = "refused" if on["refused"] else "not run" if not on["rows"] else ""
         met = f"{sum(row['met'] for row in on['rows'])} of {len(on['rows'])}"
         cells.append(ran or met)
-    tried = [on["mutants"] for on in plan["on"] if on["mutants"]]
-    mutants = [_mutants(one).removeprefix("mutants: ").removesuffix(" caught") for one in tried]
+    tried = [_caught(on["mutants"]) for on in plan["on"] if on["mutants"]]
     shows = plan["shows"]
-    return [
-        f"{shows[:1].upper()}{shows[1:]}",
-        f"`{plan['plan']}`",
-        *cells,
-        mutants[0] if mutants else "-",
-    ]
+    figure = f"{shows[:1].upper()}{shows[1:]}"
+    return [figure, f"`{plan['plan']}`", *cells, *(tried[:1] or ["-"])]
 
 
 def _missed_rows(plan: Json) -> Iterator[list[str]]:
@@ -238,9 +233,13 @@ def _standing(plan: Json, on: Json) -> Iterator[str]:
 
 
 def _mutants(mutants: Json) -> str:
+    return f"mutants: {_caught(mutants)}" + ("" if mutants["caught"] is None else " caught")
+
+
+def _caught(mutants: Json) -> str:
     if mutants["caught"] is None:
-        return f"mutants: {mutants['counted']}, not run yet"
-    return f"mutants: {mutants['caught']} of {mutants['counted']} caught"
+        return f"{mutants['counted']}, not run yet"
+    return f"{mutants['caught']} of {mutants['counted']}"
 
 
 def _span(seeds: Sequence[int]) -> str:
