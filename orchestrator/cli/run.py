@@ -145,9 +145,8 @@ def run(
     if seeds is None and (jobs is not None or fresh):
         raise BadInput("--jobs, --fresh", "they are for several seeds; add --seeds N")
     if seeds is not None:
-        for option, given in (
-            *(("--seed", seed), ("--controller", controller), ("--metrics", metrics)),
-        ):
+        refused = {"--seed": seed, "--controller": controller, "--metrics": metrics}
+        for option, given in refused.items():
             if given is not None:
                 raise BadInput(option, "not together with --seeds; leave one of the two out")
     check_metrics(metrics)
