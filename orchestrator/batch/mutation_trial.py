@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from typing import Any
 
 from orchestrator.batch.batch_executor import MeasuredPoint
@@ -34,6 +35,8 @@ class MutatedPlan:
     mutant: Mutant
     plan: Plan
     subject: Experiment
+    seeds: Sequence[int] = ()
+    """Of the trial, and those that follow if it needs more."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,12 @@ class MutationTrial:
     subject: Experiment
     changed: list[MutatedPlan]
     seeds: list[int]
+
+    @property
+    def own_seeds(self) -> Sequence[int]:
+        """Seeds of the plan itself: the most that one of its mutants has, of which all others
+        have the first."""
+        return max((self.seeds, *(one.seeds for one in self.changed)), key=len)
 
     @classmethod
     def of(cls, plan: Plan, seeds: Sequence[int]) -> MutationTrial:
@@ -62,22 +71,24 @@ class MutationTrial:
                 accepted = "a change that makes another plan of it is expected"
                 problem = Problem("set, drop", "what the plan says already", accepted)
                 raise BadInput(f"{plan.source}: mutant {mutant.name}", [problem])
-            changed.append(MutatedPlan(mutant, other, found))
+            changed.append(MutatedPlan(mutant, other, found, seeds_of(mutant, seeds)))
         return cls(plan, subject, changed, list(seeds))
 
     def points(self) -> list[Point]:
         """Points of the plan, then of each mutant."""
-        subjects = [self.subject, *(one.subject for one in self.changed)]
-        return [Point(subject, seed) for subject in subjects for seed in self.seeds]
+        subjects = [(self.subject, self.own_seeds)]
+        subjects += [(one.subject, one.seeds) for one in self.changed]
+        return [Point(subject, seed) for subject, seeds in subjects for seed in seeds]
 
     def judge(self, found: Sequence[MeasuredPoint]) -> dict[str, Any]:
         """Judge the results of `points()`."""
-        count = len(self.seeds)
-        parts = [found[at : at + count] for at in range(0, len(found), count)]
-        own = plan_judgement(self.plan, parts[0])
+        results = iter(found)
+        parts = [list(islice(results, len(self.own_seeds)))]
+        parts += [list(islice(results, len(one.seeds))) for one in self.changed]
+        own = plan_judgement(self.plan, parts[0][: len(self.seeds)])
         mutants = [
-            judge_mutant(self.plan, changed, part, own["sound"])
-            for changed, part in zip(self.changed, parts[1:], strict=True)
+            judge_mutant(self.plan, one, part, self.sound_rows(parts[0], one))
+            for one, part in zip(self.changed, parts[1:], strict=True)
         ]
         counted = [one for one in mutants if not one["same"]]
         return {
@@ -90,6 +101,18 @@ class MutationTrial:
             "caught": sum(one["outcome"] == CAUGHT for one in counted),
             "ok": own["settled"] and all(one["outcome"] in ACCEPTED_OUTCOMES for one in mutants),
         }
+
+    def sound_rows(self, own: Sequence[MeasuredPoint], changed: MutatedPlan) -> list[bool]:
+        """`sound` of `plan_judgement`, over the seeds of a mutant."""
+        found = plan_judgement(self.plan, own[: len(changed.seeds)])["sound"]
+        assert isinstance(found, list)
+        return found
+
+
+def seeds_of(mutant: Mutant, seeds: Sequence[int]) -> list[int]:
+    """Seeds of a mutant in a trial with `seeds`: as many as it needs, those that follow last."""
+    following = (seed for seed in count(1) if seed not in seeds)
+    return [*seeds, *islice(following, max(0, mutant.seeds - len(seeds)))]
 
 
 def plan_judgement(plan: Plan, found: Sequence[MeasuredPoint]) -> dict[str, Any]:
@@ -130,6 +153,7 @@ def judge_mutant(
     names = [plan.expect[at].name or plan.expect[at].called for at in range(len(plan.expect))]
     return {
         "name": mutant.name,
+        "seeds": list(changed.seeds),
         "outcome": _outcome(mutant, caught_by, not_missed),
         "caught_by": [{"called": names[at], **result["expectations"][at]} for at in caught_by],
         "named_but_met": [{"called": names[at], **result["expectations"][at]} for at in not_missed],

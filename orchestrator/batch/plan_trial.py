@@ -60,8 +60,10 @@ class PlanTrial:
 
     @property
     def mutants(self) -> list[Point]:
-        """The points of its mutants."""
-        return [] if self.trial is None else self.trial.points()[len(self.trial.seeds) :]
+        """The points of its mutants, and the plan's own of seeds that they alone need."""
+        own = {one.digest for one in self.own}
+        points = [] if self.trial is None else self.trial.points()
+        return [one for one in points if one.digest not in own]
 
     @property
     def weight(self) -> float:

@@ -45,7 +45,7 @@ def mutate(
         typer.Option(
             metavar="N",
             help="How many seeds, a list (3,5,8..12), or 'plan'. Of several, more than half have "
-            "to miss. Default: 1; with --draw 5.",
+            "to miss. Default: 1, or as many as a mutant says; with --draw 5.",
         ),
     ] = None,
     draw: Annotated[
@@ -155,8 +155,12 @@ def show_trial(result: dict[str, Any]) -> None:
 
     out = format_output.console()
     drawn = "draw" in result
-    rows_of = _drawn_rows if drawn else _rows
-    rows = [row for mutant in result["mutants"] for row in rows_of(mutant)]
+    fewest = len(result["seeds"])
+    rows = [
+        row
+        for mutant in result["mutants"]
+        for row in (_drawn_rows(mutant) if drawn else _rows(mutant, fewest))
+    ]
     columns = DRAWN_COLUMNS if drawn else COLUMNS
     out.print(format_output.table(columns, rows, title=result["plan"]))
     seeds = f"{len(result['seeds'])} seeds" if len(result["seeds"]) > 1 else "1 seed"
@@ -190,8 +194,9 @@ def show_sum(results: list[dict[str, Any]]) -> None:
     format_output.console().print(Text(text, "red" if wrong else "green"), soft_wrap=True)
 
 
-def _rows(mutant: dict[str, Any]) -> list[list[Any]]:
-    """Rows of one mutant: its outcome, then a row for each expectation that caught it."""
+def _rows(mutant: dict[str, Any], fewest: int) -> list[list[Any]]:
+    """Rows of one mutant: its outcome, then a row for each expectation that caught it, and how
+    many seeds it has if they are more than `fewest`, those of the trial."""
     rows: list[list[Any]] = []
     for one in mutant["caught_by"]:
         rows.append(["", "", one["called"], _value(one), _bounds(one)])
@@ -206,6 +211,8 @@ def _rows(mutant: dict[str, Any]) -> list[list[Any]]:
     if mutant["invalid_in"]:
         reasons = "; ".join(mutant["reasons"])
         rows.append(["", "", f"(invalid with {mutant['invalid_in']} seeds: {reasons})", "", ""])
+    if len(mutant["seeds"]) > fewest:
+        rows.append(["", "", f"({len(mutant['seeds'])} seeds)", "", ""])
     rows = rows or [["", "", "", "", ""]]
     rows[0][:2] = [_mark(mutant["outcome"]), mutant["name"]]
     return rows

@@ -29,6 +29,8 @@ class Mutant(Table):
     with as much of that as tells it from the others. Default: any one."""
     equivalent: Line = ""
     """Why this figure cannot tell it from the plan: it is run and listed, and must be met."""
+    seeds: int = Field(default=1, ge=1, le=100)
+    """How many seeds it takes to tell it from the plan: of these, more than half have to miss."""
     survives: Line = ""
     """Why no expectation catches it though it changes the figure: it counts as not caught."""
     note: Line = ""

@@ -37,8 +37,7 @@ def in_tmpfs(options: str, folder: Path) -> list[str]:
     if shutil.which("unshare") is None:
         pytest.skip("unshare (util-linux) is not installed")
     # In a user namespace the default folder of live feeds may be that of root, and not ours.
-    live = folder.parent / f"{folder.name}.live"
-    live.mkdir(mode=0o700, exist_ok=True)
+    live = tempfile.mkdtemp(prefix="live.", dir=folder.parent)  # a socket's name has to be short
     before = [
         "env",
         f"TAILBACK_LIVE={live}",

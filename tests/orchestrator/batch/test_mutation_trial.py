@@ -113,6 +113,32 @@ def test_more_than_half_of_the_seeds_have_to_miss(
     assert trial.judge(found)["mutants"][0]["outcome"] == outcome
 
 
+@pytest.mark.parametrize(
+    ("given", "plan", "mutant", "others", "outcome"),
+    [
+        ([1], [1, 1, 1], [1, 0.1, 0.1], [0.1], "caught"),
+        ([1], [1, 1, 1], [0.1, 1, 1], [0.1], "survived"),
+        ([1], [1, 0.1, 0.1], [0.1, 0.1, 0.1], [0.1], "survived"),
+        ([3, 1], [1, 1, 1], [1, 0.1, 0.1], [0.1, 0.1], "caught"),
+        ([1, 2, 3, 4], [1, 1, 1, 1], [1, 1, 0.1, 0.1], [0.1] * 4, "survived"),
+    ],
+)
+def test_a_mutant_says_how_many_seeds_tell_it(
+    given: list[int], plan: list[float], mutant: list[float], others: list[float], outcome: str
+) -> None:
+    trial = MutationTrial.of(line(LARGER | {"seeds": 3}, LESS), given)
+    points, values = trial.points(), [*plan, *mutant, *others]
+    seeds = [*given, *{1, 2, 3}.difference(given)]
+    assert [point.seed for point in points] == [*seeds, *seeds, *given]
+    found = [
+        MeasuredPoint(point, measured(value), False)
+        for point, value in zip(points, values, strict=True)
+    ]
+    result = trial.judge(found)
+    assert [one["outcome"] for one in result["mutants"]] == [outcome, "caught"]
+    assert [one["seeds"] for one in result["mutants"]] == [seeds, given]
+
+
 def measured(utilization: float | None) -> dict[str, Any]:
     values = {"utilization": utilization, "queue_bytes.max": 0}
     fidelity = {"verdict": "valid", "reasons": []}
