@@ -141,6 +141,8 @@ class WorldBuilder:
         """Those that the messages name."""
         self.drawn: list[SeededField] = []
         """Fields that the seed decides besides the messages."""
+        self.eager = False
+        """True if the world has an event for each departure and each delivery of a frame."""
 
     def add(self, rows: list[Row], **values: int) -> int:
         """Append a row; fields that are not named are 0. Returns its index."""
@@ -355,6 +357,7 @@ class _Layout:
         )
         world.clock[0].free = pool - 1
         world.clock[0].lanes = 1 + max(builder.lane_of)
+        world.clock[0].direct = int(world.clock[0].lanes == 1 and not builder.eager)
         world.clock[0].late = int(world.ports["late"].any() or world.queues["calm"].any())
         world.clock[0].late_nics = int(len(builder.agenda) > 0)
         return world

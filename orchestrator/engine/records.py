@@ -493,6 +493,7 @@ CLOCK = record(
     "unmade",  # first unused row of `made`; NONE
     "late_nics",  # 1: there are ports of NICs that are late
     "unseen",  # what happened at these, each as an event that needed no wake
+    "direct",  # 1: a flow that has its port to itself sends without asking the port's lanes
 )
 
 COMMAND = record(

@@ -246,7 +246,7 @@ def wake_flow(w, flow_index, now):
     at_once = port.control_head == NONE and now >= max(
         port.free_at, port.paused_until, lane.paused_until
     )
-    if at_once and lane.ready_head == NONE and lane.granted == NEVER and w.clock[0].lanes == 1:
+    if at_once and lane.ready_head == NONE and lane.granted == NEVER and w.clock[0].direct != 0:
         send_head_frame(w, flow.port, flow_index, now)
         return False
     serve_port = append_ready_flow(w, flow_index)
