@@ -124,6 +124,7 @@ class WorldBuilder:
         self.limiters: list[Row] = []
         self.flows: list[Row] = []
         self.agenda: list[Row] = []
+        self.schedulers: list[dict[str, Any]] = []
         self.commands: list[Row] = []
         self.instances: list[_Instance] = []
         self.routes = np.zeros((0, 0), np.int64)
@@ -206,6 +207,7 @@ class _Layout:
             ("limiters", records.LIMITER, builder.limiters),
             ("flows", records.FLOW, builder.flows),
             ("agenda", records.AGENDA, builder.agenda),
+            ("schedulers", records.SCHEDULER, builder.schedulers),
             ("commands", records.COMMAND, builder.commands),
         ]
         for number, instance in enumerate(builder.instances):
@@ -315,6 +317,7 @@ class _Layout:
             limiters=self.arrays["limiters"],
             flows=self.arrays["flows"],
             agenda=self.arrays["agenda"],
+            schedulers=self.arrays["schedulers"],
             commands=self.arrays["commands"],
             instances=instances.view(np.recarray),
             voqs=_concatenated(builder.voqs),
