@@ -8,10 +8,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.errors import BadInput, Refused
 from orchestrator.metrics_export.http_endpoint import is_loopback, parse_address
 from orchestrator.otg.port_interfaces import WHO, opened_ports, parse_ports
+
+if TYPE_CHECKING:
+    from orchestrator.otg.otg_service import OtgService
 
 EXAMPLE = "127.0.0.1:8443"
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{16,256}")
@@ -92,7 +96,7 @@ def require_extra() -> None:
 
 
 @contextlib.contextmanager
-def running_server(options: ServerOptions, say: Callable[[str], None]) -> Iterator[object]:
+def running_server(options: ServerOptions, say: Callable[[str], None]) -> Iterator[OtgService]:
     """The server's service as long as the block lasts; `say` is called with its addresses."""
     from orchestrator.otg.generator import Generator
     from orchestrator.otg.grpc_server import GrpcServer

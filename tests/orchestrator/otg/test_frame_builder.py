@@ -94,6 +94,12 @@ def test_a_pfc_frame_is_that_of_8021qbb() -> None:
     assert built(state, 60, 1)[24:26] == b"\0\0", "the second frame releases the priority"
 
 
+def test_a_stamp_has_configuration_flow_sequence_and_time() -> None:
+    packet = [{"choice": kind, kind: {}} for kind in STACKS["udp"]]
+    octets = built(state_of(packet, metrics={"enable": True}, size={"fixed": 100}), 96, 0x01020304)
+    assert octets[-16:].hex() == "7a071603" + "0000" + "01020304" + f"{123_456_789:012x}"
+
+
 def flow(**fields: int) -> np.ndarray:
     row = np.zeros(1, FLOW)
     row["state"], row["speed_bps"] = STARTED, 10**10
