@@ -7,6 +7,7 @@ and in order, with their CE marks.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -163,7 +164,7 @@ def read(record: Any) -> dict[str, GuardedLink]:
     """
     if isinstance(record, dict) and len(record) > MOST_LINKS:
         raise ValueError(f"{len(record)} links, more than {MOST_LINKS}")
-    return _LINKS.validate_python(record)
+    return _LINKS.validate_json(json.dumps(record))
 
 
 def _of_kind(link: str, kind: str, one: KindCounts, reaction_ps: int) -> list[Finding]:

@@ -289,9 +289,9 @@ def _guarded(part: AgentRecording) -> dict[str, GuardedLink]:
     """Guarded links inside a part. Raises RunFailed for what is none."""
     try:
         return guarded_link.read(part.words.get("guarded", {}))
-    except ValueError as error:
-        text = f"its results have no counts of guarded links ({error})"
-        raise RunFailed(f"agent {part.machine}: {text[:LONGEST_LINE]}") from None
+    except ValidationError as error:
+        text = f"its results have no counts of guarded links ({sentence(error)})"
+        raise RunFailed(f"agent {part.machine}: {text}") from None
 
 
 def _pause_intervals(parts: list[AgentRecording]) -> None:
