@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -27,6 +28,8 @@ STDOUT = "standard output"
 TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 MOST_LINES = 100
 """Most lines of one message."""
+LONG_WORD = re.compile(r"(\S{100})(\S{400,})(\S{40})")
+"""Characters without a space that are shortened in messages: more than any path of a user has."""
 
 CODES_HELP = (
     "Exit codes: 0 all expectations met, or none in the plan, 1 some missed, 2 bad input or "
@@ -108,7 +111,12 @@ def say(text: str) -> None:
     if sys.stderr is None:  # print would write to stdout
         return
     with contextlib.suppress(OSError, ValueError):
-        print(f"tailback: {plain(text)}", file=sys.stderr, flush=True)
+        print(f"tailback: {plain(_shortened(text))}", file=sys.stderr, flush=True)
+
+
+def _shortened(text: str) -> str:
+    """A text whose long words, such as a number of 10 000 digits, have a middle no more."""
+    return LONG_WORD.sub(lambda m: f"{m[1]}...({len(m[2])} characters)...{m[3]}", text)
 
 
 class _Stdout(io.FileIO):
