@@ -28,15 +28,21 @@ def hunt(
         int | None,
         typer.Option(
             metavar="N",
+            min=0,
+            max=10**9,
             help="Number of drawn plans; 0: only the plans in --out. Default: 1000; with --minutes "
             "unlimited.",
         ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(metavar="MINUTES", help="Draw no further plan after this time.")
+        float | None,
+        typer.Option(
+            metavar="MINUTES", min=0, max=1e6, help="Draw no further plan after this time."
+        ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(metavar="SEED", help="Of the first plans that are drawn.")
+        int,
+        typer.Option(metavar="SEED", min=0, max=2**62, help="Of the first plans that are drawn."),
     ] = 1,
     against: Annotated[
         Path | None,
@@ -85,7 +91,10 @@ def hunt(
         ),
     ] = None,
     sequences: Annotated[
-        int, typer.Option(metavar="N", help="So many sequences of events on its own Verilog.")
+        int,
+        typer.Option(
+            metavar="N", min=0, max=10**9, help="So many sequences of events on its own Verilog."
+        ),
     ] = 200,
     simulator: Annotated[
         str | None,

@@ -26,6 +26,7 @@ class SimulatedOptions(TargetOptions):
     cores: int | None = Field(
         None,
         ge=1,
+        le=1024,
         description="Run on so many cores, with the same result; by default on one. Such a run "
         "shows its progress alone.",
     )
