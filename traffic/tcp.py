@@ -78,6 +78,7 @@ STATE = np.dtype(
                 "lost",  # losses, for people who look
                 "timeouts",
                 "expected",  # receiver: the first segment that is missing
+                "beyond",  # one past the highest segment that waited behind a gap
                 "owed",  # in-order segments that were not acknowledged yet
                 "echo",  # when the first of these was made
                 "marked",  # 1: a marked segment came since the last acknowledgement

@@ -1,8 +1,9 @@
 """Receiver of the TCP model: reassembly and (delayed) acknowledgements.
 
 Every second segment in order is acknowledged (RFC 1122, 4.2.3.2), or every `ack_every`-th, or one
-that waits too long; at once, whatever leaves or fills a gap, and what was marked by ECN. Every
-acknowledgement reports one block beyond a gap: that of the segment that has just arrived.
+that waits too long. A segment is acknowledged at once that leaves a gap, arrives again, fills a gap
+or a part of it (RFC 5681, 4.2), or was marked by ECN. Every acknowledgement reports one block
+beyond a gap: that of the segment that has just arrived.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def arrived(state, params, flow, frame, now, message):
             state.marked = 1
             at_once = True
         if sequence == state.expected:
+            if state.beyond > sequence:  # it fills a gap or a part of it
+                at_once = True
             if state.owed == 0:
                 state.echo = created
             state.owed += 1
@@ -34,10 +37,10 @@ def arrived(state, params, flow, frame, now, message):
                     break
                 state.there[state.expected % WINDOW] = 0
                 state.expected += 1
-                at_once = True
         # never false (`sequence < state.expected + WINDOW - 1`): no sender has so many under way
         elif sequence > state.expected and sequence < state.expected + WINDOW - 1:
             state.there[sequence % WINDOW] = 1
+            state.beyond = max(state.beyond, sequence + 1)
             state.echo = created
             at_once = True
             block_start = sequence

@@ -86,6 +86,7 @@ class Receiver:
 
 NAMES = ("sequence", "created", "offset", "delta", "feedback", "mark", "inner")
 CONTROLLED = ("go-back-n", "selective")
+REASSEMBLING = ("selective", "tcp")
 TRANSPORTS = (*CONTROLLED, "tcp")
 
 
@@ -124,8 +125,9 @@ def test_what_is_out_of_order_there_already_or_fills_a_gap_is_answered_at_once(
     assert receiver.timer == NEVER
 
 
-def test_a_part_of_a_gap_is_answered_at_once() -> None:
-    receiver = Receiver("selective", 8)
+@pytest.mark.parametrize("transport", REASSEMBLING)
+def test_a_part_of_a_gap_is_answered_at_once(transport: str) -> None:
+    receiver = Receiver(transport, 8)
     assert receiver.segment(3).sequence == 0
     assert [receiver.segment(n).sequence for n in (0, 1, 2)] == [1, 2, 4]
     assert receiver.segment(4) is None
@@ -159,6 +161,53 @@ def test_the_header_of_a_trimmed_segment_is_answered_at_once() -> None:
     refused = receiver.segment(1, event="trimmed")
     assert (refused.offset, refused.sequence, refused.feedback) == (1, 1, NEGATIVE)
     assert receiver.timer == NEVER
+
+
+class StandardReceiver:
+    """When a receiver answers a segment without ECN marks, by RFC 5681, 4.2, and RFC 1122, 4.2.3.2,
+    from the set of all segments that came."""
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self.came: set[int] = set()
+        self.owed = 0
+
+    @property
+    def expected(self) -> int:
+        """The first segment that is missing."""
+        return next(n for n in range(len(self.came) + 1) if n not in self.came)
+
+    def is_answered(self, segment: int) -> bool:
+        """True if the segment is acknowledged immediately."""
+        in_order = segment == self.expected
+        fills_gap = in_order and max(self.came, default=-1) > segment
+        self.came.add(segment)
+        self.owed += in_order
+        answered = not in_order or fills_gap or self.owed >= self.every
+        if answered:
+            self.owed = 0
+        return answered
+
+
+@given(
+    transport=st.sampled_from(REASSEMBLING),
+    every=st.integers(1, 8),
+    steps=st.lists(st.tuples(st.sampled_from([0, 0, 0, 1, 2, 5, -1, -3]), st.booleans())),
+)
+def test_segments_are_answered_at_once_by_the_standards_rules(
+    transport: str, every: int, steps: list[tuple[int, bool]]
+) -> None:
+    """Gaps that several segments fill, gaps behind gaps, duplicates, and time limits in between."""
+    receiver, standard = Receiver(transport, every), StandardReceiver(every)
+    for step, waits in steps:
+        if waits and receiver.timer < NEVER:
+            assert receiver.time_is_over().sequence == standard.expected
+            standard.owed = 0
+        segment = max(standard.expected + step, 0)
+        answer = receiver.segment(segment, after=1)
+        assert (answer is not None) == standard.is_answered(segment)
+        assert receiver.expected == standard.expected
+        assert answer is None or answer.sequence == standard.expected
 
 
 @given(
