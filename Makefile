@@ -84,7 +84,7 @@ test-root: $(VENV)/.dev  ## of the tests, those that need root: `make test` skip
 test-slow: $(VENV)/.dev  ## the slow ones, some ten minutes
 	@$(call tested,slow)
 
-test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, some 20 minutes
+test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, and drawn values, an hour or two
 	$(PYTEST) -m trials $(PYTEST_ARGS)
 
 integrity: $(VENV)/.dev  ## is every distorted run found, and no quiet one: needs the machine for itself, 15 minutes
