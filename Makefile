@@ -88,7 +88,8 @@ test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tail
 	$(PYTEST) -m trials $(PYTEST_ARGS)
 
 integrity: $(VENV)/.dev  ## is every distorted run found, and no quiet one: needs the machine for itself, 15 minutes
-	$(BIN)/python -m tests.trials.integrity --out build/integrity $(ARGS)
+	$(BIN)/python -m tests.trials.integrity --out build/integrity \
+	  $(if $(DRAW),--draw $(DRAW)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 stalls: $(VENV)/.dev  ## are stalls that are planted told, by cause and by what they did: as root, two minutes
 	$(BIN)/python -m tests.trials.stalls --out build/stalls $(ARGS)

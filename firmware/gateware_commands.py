@@ -86,8 +86,12 @@ def gateware_commands() -> typer.Typer:
     @gateware.command()
     def report(
         names: Annotated[list[str] | None, typer.Argument(help="modules; those of QCN")] = None,
-        width: Annotated[list[int] | None, typer.Option(help="DATA_W, more than once")] = None,
-        seeds: Annotated[int, typer.Option(min=1, help="placements; the median is reported")] = 1,
+        width: Annotated[
+            list[int] | None, typer.Option(min=1, max=4096, help="DATA_W, more than once")
+        ] = None,
+        seeds: Annotated[
+            int, typer.Option(min=1, max=1000, help="placements; the median is reported")
+        ] = 1,
         last: Annotated[Path | None, typer.Option(help="a report to compare with")] = None,
         out: Annotated[Path | None, typer.Option(help="where to keep this one")] = None,
         as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
@@ -108,8 +112,8 @@ def gateware_commands() -> typer.Typer:
         board: Annotated[
             str, typer.Option(help="corundum, netfpga-plus, netfpga-sume, netfpga-1g")
         ],
-        limiters: Annotated[int | None, typer.Option(help="of each NIC")] = None,
-        flows: Annotated[int | None, typer.Option(help="of each NIC")] = None,
+        limiters: Annotated[int | None, typer.Option(min=1, max=2**20, help="of each NIC")] = None,
+        flows: Annotated[int | None, typer.Option(min=1, max=2**20, help="of each NIC")] = None,
         checkout: Annotated[
             Path | None, typer.Option(help="of Corundum: verify that the ports are the same")
         ] = None,

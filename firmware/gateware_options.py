@@ -15,6 +15,7 @@ class GatewareOptions(TargetOptions):
     cores: int | None = Field(
         None,
         ge=1,
+        le=1024,
         description="How many cores clock its models, with the same result; by default one.",
     )
     testbed: File | None = Field(

@@ -23,6 +23,7 @@ transport          FLOW      send: NOTHING, SEND, REQUEST_CREDIT; arrived, trimm
                              acknowledged, credited: NOTHING
 receiver           NODE      flow_begins, arrived, timer: NOTHING, SEND
 watchdog           QUEUE     held, timer: NOTHING
+scheduler          SCHEDULER choose: a priority, 0 to 7; sent: NOTHING
 ================== ========= ================================================================
 
 `orchestrator.kernel_contracts` says when each is called and what it may set; the page
@@ -51,7 +52,7 @@ import numpy as np
 
 from orchestrator.capability import Capability
 from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
-from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
+from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE, SCHEDULER
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.plan.former_names import declare_parameters, former_of
@@ -71,6 +72,7 @@ ENTITIES: dict[str, np.dtype] = {
     "transport": FLOW,
     "receiver": NODE,
     "watchdog": QUEUE,
+    "scheduler": SCHEDULER,
 }
 PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
@@ -155,6 +157,8 @@ class Algorithm:
             if hasattr(np.record, name):  # uncompiled kernels would be given that instead
                 raise ValueError(f"{self.name}: state field {name}: numpy has that of any record")
 
+        if self.kind == "scheduler" and "choose" not in self.kernels:
+            raise ValueError(f"{self.name}: a scheduler needs a kernel 'choose'")
         self._check_drops()
         if self.keeps_one_stamp and Capability.STAMPS not in self.needs:
             raise ValueError(f"{self.name}: it keeps one stamp and does not need stamps")
@@ -209,7 +213,10 @@ class Algorithm:
     def lacks(self, capabilities: frozenset[Capability]) -> list[str]:
         """Capabilities that the algorithm needs and a target with these capabilities lacks."""
         forms = [] if self.forms & capabilities else [" or ".join(sorted(self.forms))]
-        of_kind = {"receiver": Capability.RECEIVERS}.get(self.kind)
+        of_kind = {
+            "receiver": Capability.RECEIVERS,
+            "scheduler": Capability.SCHEDULERS,
+        }.get(self.kind)
         needs = self.needs | ({of_kind} if of_kind else set())
         if self.trims:
             needs |= {Capability.TRIMMING}
@@ -279,6 +286,7 @@ traffic = _algorithm_decorator("traffic")
 transport = _algorithm_decorator("transport")
 receiver = _algorithm_decorator("receiver")
 watchdog = _algorithm_decorator("watchdog")
+scheduler = _algorithm_decorator("scheduler")
 
 
 def messages(

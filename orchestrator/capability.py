@@ -22,6 +22,8 @@ class Capability(enum.StrEnum):
     """Lets a congestion point cut a frame to its header."""
     LANES = "lanes"
     """Lets a congestion point send a frame on in another lane, and rewrites its priority."""
+    SCHEDULERS = "schedulers"
+    """Lets a scheduler choose the lane that a port sends from."""
     ENTROPY = "entropy"
     """Takes a frame's way among several by the path entropy that its source has given it."""
     DEPENDENCIES = "dependencies"
@@ -56,6 +58,7 @@ IN_ENGINE = frozenset(
         Capability.RECEIVERS,
         Capability.TRIMMING,
         Capability.LANES,
+        Capability.SCHEDULERS,
         Capability.ENTROPY,
         Capability.DEPENDENCIES,
     }

@@ -190,5 +190,17 @@ CONTRACTS: Mapping[str, Mapping[str, KernelContract]] = {
             "`queue.stance`, `queue.watchdog_timer`, `queue.storms`, `queue.storms_over`",
         ),
     },
+    "scheduler": {
+        "choose": KernelContract(
+            "A port may send a data frame, and one lane or several have one: `scheduler.ready`, "
+            "`backlogged` and `octets` are up to date. There is no frame at hand.",
+            "the priority of the lane that sends, 0 to 7; its bit in `scheduler.ready` is set",
+        ),
+        "sent": KernelContract(
+            "The port sent a frame from the lane that `choose` named; `scheduler.sent` is its "
+            "octets, `backlogged` says if the lane has another one.",
+            "`NOTHING`",
+        ),
+    },
 }
 """Kind -> event -> contract."""

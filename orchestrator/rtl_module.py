@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.engine.records import FLOW, FRAME, LIMITER, NODE, PORT, QUEUE
+from orchestrator.engine.records import FLOW, FRAME, LIMITER, NODE, PORT, QUEUE, SCHEDULER
 
 ENTITY_NAMES: Mapping[str, tuple[str, np.dtype]] = {
     "congestion_point": ("queue", QUEUE),
@@ -27,6 +27,7 @@ ENTITY_NAMES: Mapping[str, tuple[str, np.dtype]] = {
     "transport": ("flow", FLOW),
     "receiver": ("node", NODE),
     "watchdog": ("queue", QUEUE),
+    "scheduler": ("scheduler", SCHEDULER),
 }
 """Kind of an algorithm -> what the record that it works on is called, and its fields."""
 PortMapping = str | int | Callable[[Any], int]

@@ -25,6 +25,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.cubic import CUBIC
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.dctcp import DCTCP
+    from plugins.deficit_round_robin import DRR
+    from plugins.ets import ETS
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_endpoints import FECN_REFLECTOR, FECN_RP
     from plugins.host_jitter import AS_MACHINE
@@ -48,8 +50,10 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.qcn_rp import QCN_RP
     from plugins.receiver_credits import CREDITS
     from plugins.red_marking import RED
+    from plugins.round_robin import ROUND_ROBIN
     from plugins.scripted_cnm import CRAFTED_CP
     from plugins.scripted_pause import CRAFTED_PAUSE
+    from plugins.strict_priority import STRICT
     from plugins.stuck_pause import STUCK
     from plugins.swift import SWIFT
     from plugins.timely import TIMELY
@@ -83,7 +87,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK, STORM]
     flow_control = [PAUSE, PFC, PFC_WATCHDOG, LINK_CREDITS]
-    return [*qcn, *others, *flow_control, *stimuli, FIXED, JITTERED, LOSSY, AS_MACHINE]
+    schedulers = [ROUND_ROBIN, STRICT, DRR, ETS]
+    return [*qcn, *others, *flow_control, *schedulers, *stimuli, FIXED, JITTERED, LOSSY, AS_MACHINE]
 
 
 @hookimpl

@@ -111,7 +111,7 @@ def stability(
 
 def delay_margin(
     rate: Annotated[str, typer.Option(metavar="RATE", help="Of the queue's service.")] = "1Gb/s",
-    sources: Annotated[int, typer.Option(metavar="N", help="That share it.")] = 8,
+    sources: Annotated[int, typer.Option(metavar="N", max=10**6, help="That share it.")] = 8,
     weight: Annotated[str, typer.Option(metavar="RATIO", help="Of the queue's growth, w.")] = "2",
     set_point: Annotated[str, typer.Option(metavar="SIZE", help="Queue aimed at.")] = "33KB",
     sample: Annotated[str, typer.Option(metavar="SIZE", help="Between samples.")] = "150KB",
@@ -167,10 +167,10 @@ def delay_margin(
 
 def thresholds(
     buffer: Annotated[str, typer.Option(metavar="SIZE", help="That all ports share.")] = "1MB",
-    ports: Annotated[int, typer.Option(metavar="N", help="Of the switch.")] = 4,
+    ports: Annotated[int, typer.Option(metavar="N", max=10**6, help="Of the switch.")] = 4,
     rate: Annotated[str, typer.Option(metavar="RATE", help="Of its links.")] = "7Mb/s",
     round_trip: Annotated[str, typer.Option(metavar="TIME", help="Of a message.")] = "20ms",
-    priorities: Annotated[int, typer.Option(metavar="N", help="With a queue each.")] = 8,
+    priorities: Annotated[int, typer.Option(metavar="N", max=10**6, help="With a queue each.")] = 8,
     sharing: Annotated[str, typer.Option(metavar="RATIO", help="DCQCN's alpha.")] = "8",
     as_json: Json = False,
 ) -> None:

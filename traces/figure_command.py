@@ -36,7 +36,9 @@ def figure(
     run: Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)],
     number: Annotated[
         int | None,
-        typer.Option("--figure", metavar="N", help="Only this one, as --list counts them."),
+        typer.Option(
+            "--figure", metavar="N", max=10_000, help="Only this one, as --list counts them."
+        ),
     ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="pdf and svg scale, png has 300 dots per inch.")

@@ -19,7 +19,7 @@ from orchestrator.recording import PortCapture
 from orchestrator.registry import Registry
 from orchestrator.run.frozen_expectations import frozen_notes as frozen_sentences
 from orchestrator.run.verdict import INCOMPLETE
-from traces import figures, html_page, report_files
+from traces import explorer, figures, html_page, report_files
 from traces.fidelity_text import sentences
 from traces.metrics.sample_table import Table
 from traces.result_schema import Expectation
@@ -89,6 +89,7 @@ def report(run: Run, place: str = "") -> str:
         f"fidelity {judgement(str(result.fidelity.get('verdict', 'unknown')))}</p>",
         *_planned(run),
         *_figures(run),
+        explorer.section(run),
         _verdict(run),
         _fidelity(run),
         _pauses(run),

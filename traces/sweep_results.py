@@ -43,7 +43,10 @@ class SweepResults:
             text = (folder / "sweep.json").read_text(encoding="utf-8")
         except OSError as error:
             raise BadInput(str(folder), f"no sweep is there: {error.strerror}") from None
-        self.result: dict[str, Any] = json.loads(text)
+        try:
+            self.result: dict[str, Any] = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(str(folder / "sweep.json"), f"is not JSON ({error})") from None
 
     def column(self, name: str) -> np.ndarray:
         """Column of the parameter points; NaN where a point has no number."""

@@ -45,6 +45,7 @@ def compare(
         typer.Option(
             "--seeds",
             metavar="N",
+            max=10_000,
             help="Where runs differ: simulate the first one's plan with N seeds (12, say) and show "
             "whether seeds differ as much by chance.",
         ),

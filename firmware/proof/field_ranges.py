@@ -23,6 +23,7 @@ from orchestrator.engine.records import (
     NODE,
     PORT,
     QUEUE,
+    SCHEDULER,
 )
 from orchestrator.plan.metric import COUNTER
 from orchestrator.plan.metric_registry import ENTITIES
@@ -142,6 +143,7 @@ PORTS = {
     **_all("node address peer wire delay_line first_lane turn control_head", INDEX),
     **_all("control_tail input line_head line_tail next_hop agenda", INDEX),
     **_all("up in_order ahead", FLAG),
+    "scheduler": INDEX,
     "late": Range((0, 3), "not late, or how"),
     "rate": RATE,
     "delay": Range((0, 10 * 10**12), "ps (plan.fields.Delay)"),
@@ -155,6 +157,13 @@ PORTS = {
     **_all("hold_began hold_ended longest_hold_ps sampled_hold_ps", TIME),
     "bytes_out": OCTETS,
     "drift": DRIFT,
+}
+SCHEDULERS = {
+    **_all("port algorithm", INDEX),
+    **_all("ready backlogged", Range((0, 255), "a bit for each of 8 priorities")),
+    **_all("sent octets", LENGTH),
+    "unready": COUNT,
+    "priority": SMALL,
 }
 LIMITERS = {
     **_all("node flow algorithm", INDEX),
@@ -207,6 +216,7 @@ RECORDS: dict[str, tuple[np.dtype, dict[str, Range]]] = {
     "port": (PORT, PORTS),
     "limiter": (LIMITER, LIMITERS),
     "flow": (FLOW, FLOWS),
+    "scheduler": (SCHEDULER, SCHEDULERS),
 }
 ENTITY = {
     "congestion_point": "queue",
@@ -218,6 +228,7 @@ ENTITY = {
     "transport": "flow",
     "receiver": "node",
     "watchdog": "queue",
+    "scheduler": "scheduler",
 }
 KEPT = {"limiter": {"window": (0, 0), "rate": RATE.bounds, "target": RATE.bounds}}
 """Fields of an entity that only its kernels write, with their initial values: the assembly gives a

@@ -23,10 +23,11 @@ def prove_command(
         float,
         typer.Option(
             min=0.001,
+            max=1e6,
             help="CPU seconds that a proof may take; questions left then are open.",
         ),
     ] = 60.0,
-    jobs: Annotated[int, typer.Option("-j", min=1, help="Proofs in parallel.")] = 1,
+    jobs: Annotated[int, typer.Option("-j", min=1, max=1024, help="Proofs in parallel.")] = 1,
     out: Annotated[
         Path | None, typer.Option(help="Write a test of pytest for every counterexample there.")
     ] = None,

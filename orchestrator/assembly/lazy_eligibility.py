@@ -1,17 +1,48 @@
 """Lazy ports and inputs: ports that need no event for a frame that leaves, as no observer sees it
-before the port is read, and inputs of switches that need none for a transfer that ends."""
+before the port is read, and inputs of switches that need none for a transfer that ends.
+
+Everything that an engine defers is a field of a row that this module and `node_rows` set. The
+reference mode (`TAILBACK_EAGER=1`, option `eager` of target `simulated`) unsets them all: each
+departure, transfer and delivery is an event of its own, and the results are the same to the byte.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.world_builder import Row, WorldBuilder
 from orchestrator.engine.records import FRAMES, LAZY, LAZY_BEHIND_INPUTS, NEVER, NIC, NONE, SWITCH
+from orchestrator.errors import BadInput
 from orchestrator.plan import Port, ResolvedPlan
 
 DEPARTURE_EVENTS = {"congestion_point": "departure", "pause": "dequeue"}
 """Event of a frame that leaves a buffer, by the kind of algorithm that observes the buffer."""
+
+VARIABLE = "TAILBACK_EAGER"
+"""Environment variable: 1 runs every world without deferral, 0 as the plan's options say."""
+EAGER_VALUES = {"": False, "0": False, "1": True}
+
+
+def is_eager(resolved: ResolvedPlan) -> bool:
+    """True if a plan's worlds defer nothing: by its option `eager`, or by TAILBACK_EAGER=1.
+
+    Raises BadInput for another value of the variable.
+    """
+    value = os.environ.get(VARIABLE, "")
+    if value not in EAGER_VALUES:
+        raise BadInput(VARIABLE, f"{value!r} is not accepted; 1 (no deferral) or 0 is expected")
+    return EAGER_VALUES[value] or bool(getattr(resolved.options, "eager", None))
+
+
+def deny_laziness(builder: WorldBuilder) -> None:
+    """Let every port, line and queue of a world have all its events; all rows are there."""
+    builder.eager = True
+    for port in builder.ports:
+        port["patience"], port["ahead"] = 0, 0
+    for queue in builder.queues:
+        queue["deaf"] = 0
 
 
 def lacks_departure_hook(resolved: ResolvedPlan, entity: str, port: Port) -> int:

@@ -23,6 +23,7 @@ from orchestrator.engine.records import (
     NIC,
     NONE,
     NOT_ECT,
+    PRIORITIES,
     PROGRAMS,
     SINK,
     SWITCH,
@@ -141,6 +142,7 @@ def _add_ports(
     links: Mapping[str, list[Link]],
 ) -> None:
     plan = resolved.plan
+    first_port = len(builder.ports)
     senders = {way.sender.entity: way for way in plan.directions()}
     for entity, port in indices.ports.items():
         link = plan.links[port.link]
@@ -183,6 +185,26 @@ def _add_ports(
         for lane in indices.lanes:
             queue = indices.queues.get(entity + lane.suffix, NONE)
             builder.add(builder.lanes, queue=queue, ready_head=NONE, ready_tail=NONE, **held)
+    for row, port in enumerate(indices.ports.values(), first_port):
+        builder.ports[row]["scheduler"] = _add_scheduler(builder, resolved, indices, port, row)
+
+
+def _add_scheduler(
+    builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, port: Port, row: int
+) -> int:
+    """Add what the lanes of a port offer to its scheduler. Returns the row behind; 0: it has none,
+    or there is one lane."""
+    is_host = isinstance(resolved.plan.nodes[port.node], Nic)
+    use = resolved.use("scheduler", port.node if is_host else port.entity)
+    if use is None or len(indices.lanes) == 1:
+        return 0
+    instance = builder.instance(f"{port.entity}/scheduler", use.algorithm, use.params)
+    priorities = [lane.priorities[0] for lane in indices.lanes]
+    priorities += [0] * (PRIORITIES - len(priorities))
+    octets = [0] * PRIORITIES
+    fields = {"port": row, "algorithm": instance, "priority": priorities, "octets": octets}
+    builder.schedulers.append(fields)
+    return len(builder.schedulers)
 
 
 def _has_to_be_granted(resolved: ResolvedPlan, far: Port) -> Row:

@@ -21,7 +21,7 @@ from orchestrator.engine.node.latency_histogram import latency_edges
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NEVER
 from orchestrator.engine.workload import ENDLESS
-from orchestrator.errors import RunFailed
+from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Port, ResolvedPlan
 from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.external_nodes import facing
@@ -176,11 +176,14 @@ def record(
     fidelity: dict[str, Any] | None = None,
     given_up: bool = False,
 ) -> Recording:
-    """The recording of worlds of this process; each comes with the nodes that it drove.
+    """The recording of worlds of this process; each comes with the nodes that it drove. Raises
+    BadInput where a scheduler chose a priority that had nothing to send.
 
     `given_up`: the rows of these worlds are not read any more, the recording may take them.
     """
     first = shares[0][0]
+    for assembly, _ in shares:
+        _refuse_unready_choices(assembly)
     worlds = {node: assembly.world for assembly, nodes in shares for node in nodes}
     return build(
         target,
@@ -195,6 +198,21 @@ def record(
         fidelity=fidelity,
         given_up=given_up,
     )
+
+
+def _refuse_unready_choices(assembly: Assembly) -> None:
+    """Raises BadInput for a scheduler that chose a lane which could not send."""
+    names = {row: entity for entity, row in assembly.indices.port_rows.items()}
+    for row in assembly.world.schedulers:
+        if row.unready:
+            port = assembly.indices.ports[names[int(row.port)]]
+            ends = (port.entity, port.node)
+            use = next(filter(None, (assembly.resolved.use("scheduler", end) for end in ends)))
+            raise BadInput(
+                f"scheduler {use.algorithm.name!r} at {port.entity}",
+                f"its kernel 'choose' named a priority that could not send, {int(row.unready)} "
+                "times; one whose bit in scheduler.ready is set is expected",
+            )
 
 
 def _messages(first: Assembly, worlds: dict[str, World]) -> MessageTable | None:

@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from orchestrator.assembly.descriptor_bound import descriptors, made_frames
-from orchestrator.assembly.lazy_eligibility import mark_lazy_nics, mark_lazy_ports
+from orchestrator.assembly.lazy_eligibility import (
+    deny_laziness,
+    is_eager,
+    mark_lazy_nics,
+    mark_lazy_ports,
+)
 from orchestrator.assembly.node_rows import add_nodes
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sample_columns import Probe, probes
@@ -49,6 +54,7 @@ def assemble(
     slots: Sequence[int] = (),
     armed: int = 0,
     alone: bool = False,
+    eager: bool | None = None,
 ) -> Assembly:
     """The world of a plan, ready to run from time 0.
 
@@ -57,15 +63,18 @@ def assemble(
     programs of the nodes `hosts`. There is room for `spare` more commands, and one that can be
     replaced at each of the times `slots`; for `armed` more frames, which receivers hold. `alone`:
     no other process moves its frames, reads its registers or stops it, but for lines that lead to
-    nodes which are not its own; a world of all nodes is. Raises BadInput when the plan asks for
-    what no world can do.
+    nodes which are not its own; a world of all nodes is. `eager`: it defers nothing; None: as the
+    plan's option or the environment says (`is_eager`). Raises BadInput when the plan asks for what
+    no world can do.
     """
     plan = resolved.plan
     builder = WorldBuilder(plan.seed)
     indices = Indices(plan)
     add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
     mine = set(plan.nodes if owned is None else owned)
-    if owned is None or alone:
+    if is_eager(resolved) if eager is None else eager:
+        deny_laziness(builder)
+    elif owned is None or alone:
         driven = {indices.nodes[name] for name in mine}
         mark_lazy_ports(builder, resolved, indices, driven)
         mark_lazy_nics(builder, driven)

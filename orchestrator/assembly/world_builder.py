@@ -124,6 +124,7 @@ class WorldBuilder:
         self.limiters: list[Row] = []
         self.flows: list[Row] = []
         self.agenda: list[Row] = []
+        self.schedulers: list[dict[str, Any]] = []
         self.commands: list[Row] = []
         self.instances: list[_Instance] = []
         self.routes = np.zeros((0, 0), np.int64)
@@ -141,6 +142,8 @@ class WorldBuilder:
         """Those that the messages name."""
         self.drawn: list[SeededField] = []
         """Fields that the seed decides besides the messages."""
+        self.eager = False
+        """True if the world has an event for each departure and each delivery of a frame."""
 
     def add(self, rows: list[Row], **values: int) -> int:
         """Append a row; fields that are not named are 0. Returns its index."""
@@ -204,6 +207,7 @@ class _Layout:
             ("limiters", records.LIMITER, builder.limiters),
             ("flows", records.FLOW, builder.flows),
             ("agenda", records.AGENDA, builder.agenda),
+            ("schedulers", records.SCHEDULER, builder.schedulers),
             ("commands", records.COMMAND, builder.commands),
         ]
         for number, instance in enumerate(builder.instances):
@@ -313,6 +317,7 @@ class _Layout:
             limiters=self.arrays["limiters"],
             flows=self.arrays["flows"],
             agenda=self.arrays["agenda"],
+            schedulers=self.arrays["schedulers"],
             commands=self.arrays["commands"],
             instances=instances.view(np.recarray),
             voqs=_concatenated(builder.voqs),
@@ -355,6 +360,7 @@ class _Layout:
         )
         world.clock[0].free = pool - 1
         world.clock[0].lanes = 1 + max(builder.lane_of)
+        world.clock[0].direct = int(world.clock[0].lanes == 1 and not builder.eager)
         world.clock[0].late = int(world.ports["late"].any() or world.queues["calm"].any())
         world.clock[0].late_nics = int(len(builder.agenda) > 0)
         return world

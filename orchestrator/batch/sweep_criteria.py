@@ -6,6 +6,7 @@ utilization of switch.sink in steady = 1%           a width
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -68,7 +69,7 @@ def _number(text: str) -> float | None:
     """Number in SI units; None where the text is no number."""
     text = text.strip()
     if re.fullmatch(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text):
-        return float(text)
+        return number if math.isfinite(number := float(text)) else None
     for quantity, scale in _SCALES:
         try:
             return quantity.parse(text) * scale

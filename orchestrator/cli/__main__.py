@@ -42,6 +42,14 @@ SPIN = ("OPENBLAS_THREAD_TIMEOUT", "4")
 default it is a thirtieth of a second of each core, after every import of numpy. Their number, which
 has a say in how sums are rounded, stays."""
 
+OF_LIBRARIES = ("NUMPY_", "NPY_", "SCIPY_", "NETWORKX_", "ARROW_", "PYZMQ_", "PYDANTIC_", "MPL")
+OF_LIBRARIES += ("MATPLOTLIBRC", "TEXTUAL_DRIVER")
+"""Beginnings of variables that choose modules, files and switches of libraries: tailback sets these
+by itself, and a value that a library does not understand would end its import."""
+LEAST_MEMORY = 192 * 2**20
+"""Octets: with fewer, numpy's linear algebra ends the process with exit code 1, which means missed
+expectations."""
+
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
@@ -67,13 +75,29 @@ def _open_standard_files() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
+def _memory_limit() -> int:
+    """Octets of address space that this process may have; negative without a limit."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return -1
+    return resource.getrlimit(resource.RLIMIT_AS)[0]
+
+
 def _check_surroundings() -> None:
-    """Refuse a working folder that was removed; leave out a width of terminal that is none."""
+    """Refuse a working folder that was removed; leave out a width of terminal that is none, and
+    the variables of libraries."""
     try:
         os.getcwd()
     except OSError as error:
         print(f"tailback: the working folder: {error.strerror}; change to another", file=sys.stderr)
         sys.exit(2)
+    if 0 <= (limit := _memory_limit()) < LEAST_MEMORY:
+        sentence = f"memory is limited to {limit} octets, and {LEAST_MEMORY} are the least"
+        print(f"tailback: {sentence}; raise the limit (`ulimit -v`)", file=sys.stderr)
+        sys.exit(3)
+    for name in [name for name in os.environ if name.startswith(OF_LIBRARIES)]:
+        del os.environ[name]
     for name in ("COLUMNS", "LINES"):
         value = os.environ.get(name)
         if value is not None and not (value.isascii() and value.isdigit() and int(value[:6]) > 0):

@@ -16,7 +16,8 @@ ORDINARY_S = 30.0
 
 def calibrate(
     seconds: Annotated[
-        float, typer.Option("--for", metavar="SECONDS", help="Approximate duration.")
+        float,
+        typer.Option("--for", metavar="SECONDS", min=0, max=86_400, help="Approximate duration."),
     ] = ORDINARY_S,
     datapath: Annotated[
         str | None,

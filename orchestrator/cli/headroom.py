@@ -45,19 +45,20 @@ def headroom(
         ),
     ] = None,
     rate: Annotated[str, typer.Option(metavar="RATE", help="Rate of the link.")] = "10Gb/s",
-    cable: Annotated[int, typer.Option(metavar="METRES", help="Length, one way.")] = 100,
+    cable: Annotated[int, typer.Option(metavar="METRES", max=10**8, help="Length, one way.")] = 100,
     frame: Annotated[str, typer.Option(metavar="SIZE", help="Longest frame with FCS.")] = "1522B",
     peer_frame: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Longest frame of the neighbour; default: the same."),
     ] = None,
     interface: Annotated[
-        int, typer.Option(metavar="BITS", help="Delay of one interface, bit times.")
+        int, typer.Option(metavar="BITS", max=10**12, help="Delay of one interface, bit times.")
     ] = INTERFACE_BITS,
     response: Annotated[
         int | None,
         typer.Option(
             metavar="BITS",
+            max=10**12,
             help="Response time of the neighbour to PFC, bit times; default: that of the rate "
             "(IEEE 802.3, 31B.3.7).",
         ),
@@ -66,6 +67,7 @@ def headroom(
         int,
         typer.Option(
             metavar="OCTETS",
+            max=10**9,
             help="Cell of the buffer's memory: a frame takes whole ones. 0: no cells.",
         ),
     ] = 0,

@@ -28,15 +28,21 @@ def hunt(
         int | None,
         typer.Option(
             metavar="N",
+            min=0,
+            max=10**9,
             help="Number of drawn plans; 0: only the plans in --out. Default: 1000; with --minutes "
             "unlimited.",
         ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(metavar="MINUTES", help="Draw no further plan after this time.")
+        float | None,
+        typer.Option(
+            metavar="MINUTES", min=0, max=1e6, help="Draw no further plan after this time."
+        ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(metavar="SEED", help="Of the first plans that are drawn.")
+        int,
+        typer.Option(metavar="SEED", min=0, max=2**62, help="Of the first plans that are drawn."),
     ] = 1,
     against: Annotated[
         Path | None,
@@ -61,6 +67,13 @@ def hunt(
             help="Also simulate each divisible plan on two cores and compare.",
         ),
     ] = False,
+    eager: Annotated[
+        bool,
+        typer.Option(
+            "--eager",
+            help="Also simulate each plan without deferring any event, and compare.",
+        ),
+    ] = False,
     branches: Annotated[
         bool,
         typer.Option(
@@ -78,7 +91,10 @@ def hunt(
         ),
     ] = None,
     sequences: Annotated[
-        int, typer.Option(metavar="N", help="So many sequences of events on its own Verilog.")
+        int,
+        typer.Option(
+            metavar="N", min=0, max=10**9, help="So many sequences of events on its own Verilog."
+        ),
     ] = 200,
     simulator: Annotated[
         str | None,
@@ -98,6 +114,7 @@ def hunt(
     \b
       tailback hunt --minutes 5
       tailback hunt --plans 300 --cores --branches
+      tailback hunt --plans 10000 --eager
       tailback hunt --against mine.py --plans 200
       tailback hunt --plans 0 --branches --target gateware --out tests/orchestrator/fuzz/corpus
       tailback hunt --against mine.py --rtl --sequences 1000
@@ -109,7 +126,12 @@ def hunt(
     Exit codes: 0 no finding, 1 findings, 2 bad input, 130 interrupted.
     """
     from orchestrator.fuzz.algorithm_file import load_algorithms
-    from orchestrator.fuzz.cross_target import CoreComparison, OtherTarget, refuse_unusable
+    from orchestrator.fuzz.cross_target import (
+        CoreComparison,
+        EagerComparison,
+        OtherTarget,
+        refuse_unusable,
+    )
     from orchestrator.fuzz.fuzz_loop import Options
     from orchestrator.fuzz.fuzz_loop import hunt as go
     from orchestrator.terminal import progress_view
@@ -122,6 +144,7 @@ def hunt(
     if rtl:
         _end(None, modules, {}, as_json)
     on_cores = CoreComparison() if cores else None
+    without_deferral = EagerComparison() if eager else None
     elsewhere = [OtherTarget(target) for target in dict.fromkeys(targets or [])]
     many = plans if plans is not None else (1000 if minutes is None else 10**9)
     with contextlib.ExitStack() as stack:
@@ -134,7 +157,8 @@ def hunt(
         news = (lambda: plain.new) if plain is not None else None
         options = Options(many, minutes, seed, out, wanted, news=news)
         with progress_view.shown() as view:
-            done = go(options, _checks(on_cores, plain, *there.values(), *elsewhere), view)
+            checks = _checks(on_cores, without_deferral, plain, *there.values(), *elsewhere)
+            done = go(options, checks, view)
         reached = plain.reached() if plain is not None else None
         if reached is not None:
             reached["targets"] = {target: one.reached() for target, one in there.items()}
@@ -146,6 +170,8 @@ def hunt(
         more |= {"targets": [asdict(one) for one in elsewhere]}
     if on_cores is not None:
         more |= {"cores": {"cut": on_cores.cut, "whole": on_cores.whole}}
+    if without_deferral is not None:
+        more |= {"eager": without_deferral.compared}
     _end(done, modules, {"seed": seed} | more, as_json)
 
 
@@ -295,6 +321,8 @@ def _show(done: FuzzResult, more: dict[str, Any]) -> None:
         cut, whole = more["cores"]["cut"], more["cores"]["whole"]
         text = f"on two cores: {cut} plans" + (f"; {whole} cannot be cut" if whole else "")
         out.print(Text(text), soft_wrap=True)
+    if "eager" in more:
+        out.print(Text(f"without deferral: {more['eager']} plans"), soft_wrap=True)
     if "branches" in more:
         _show_branches(more["branches"])
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "doctor": "doctor",
     "calibrate": "calibrate",
     "storm": "storm",
+    "otg": "otg",
     "clean": "clean",
     "freeze": "freeze",
     "lab": "lab",

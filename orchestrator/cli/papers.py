@@ -59,6 +59,7 @@ def papers(
         typer.Option(
             metavar="N",
             min=1,
+            max=10_000,
             help="Judge mutants over the first N seeds, most of the work otherwise. Default: all.",
         ),
     ] = None,
@@ -77,6 +78,7 @@ def papers(
         typer.Option(
             metavar="MINUTES",
             min=0,
+            max=1e6,
             help="Start no run after this time, the quick plans first; the page marks the others. "
             "0: no run, the page is made from stored results.",
         ),

@@ -63,7 +63,7 @@ def run(
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed that replaces the plan's.")
+        int | None, typer.Option(metavar="N", max=2**62, help="Seed that replaces the plan's.")
     ] = None,
     seeds: Annotated[
         str | None,

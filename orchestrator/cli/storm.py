@@ -39,7 +39,7 @@ def storm(
         ),
     ] = None,
     quanta: Annotated[
-        int, typer.Option(metavar="N", help="Quanta of one frame, 512 bit times each.")
+        int, typer.Option(metavar="N", max=2**31, help="Quanta of one frame, 512 bit times each.")
     ] = 65_535,
     rate: Annotated[
         str | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from orchestrator.engine.kernel_answers import LANE, LOST
-from orchestrator.engine.records import NEVER
+from orchestrator.engine.records import NEVER, PRIORITIES
 
 LANES = range(LANE, LANE + 8)
 """Answers of a congestion point that name a lane: LANE plus a priority."""
@@ -19,6 +19,8 @@ ANSWERS: dict[tuple[str, str], frozenset[int]] = {
     ("transport", "credited"): frozenset({0}),
     ("watchdog", "held"): frozenset({0}),
     ("watchdog", "timer"): frozenset({0}),
+    ("scheduler", "choose"): frozenset(range(PRIORITIES)),
+    ("scheduler", "sent"): frozenset({0}),
 }
 """Answers of a kernel that have a meaning, by kind and event; of those that are not here, 0 and 1.
 """

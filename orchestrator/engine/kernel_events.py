@@ -17,6 +17,7 @@ TRANSPORT_SEND, TRANSPORT_ACKNOWLEDGED, TRANSPORT_ARRIVED = range(3)
 TRANSPORT_TRIMMED, TRANSPORT_CREDITED = range(3, 5)
 RECEIVER_ARRIVED, RECEIVER_TIMER, RECEIVER_FLOW_BEGINS = range(3)
 WATCHDOG_HELD, WATCHDOG_TIMER = range(2)
+SCHEDULER_CHOOSE, SCHEDULER_SENT = range(2)
 
 EVENTS: dict[str, dict[str, int]] = {
     "congestion_point": {
@@ -53,6 +54,7 @@ EVENTS: dict[str, dict[str, int]] = {
         "flow_begins": RECEIVER_FLOW_BEGINS,
     },
     "watchdog": {"held": WATCHDOG_HELD, "timer": WATCHDOG_TIMER},
+    "scheduler": {"choose": SCHEDULER_CHOOSE, "sent": SCHEDULER_SENT},
 }
 """The names that algorithms give their kernels by, for every kind."""
 MOST_TIMERS = 4

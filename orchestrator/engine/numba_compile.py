@@ -13,7 +13,13 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from orchestrator.engine.numba_import import numba  # isort: skip  # before numba's own modules
+
+import numpy as np
+from numba import types
+from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from orchestrator import private_cache
 
@@ -92,33 +98,6 @@ def with_code_cache(dispatcher: Any) -> Any:
     dispatcher._cache = CachedCode(dispatcher.py_func)
     return dispatcher
 
-
-@contextlib.contextmanager
-def block_imports(name: str) -> Iterator[None]:
-    """Within this block only modules that are imported already can be imported."""
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[name]
-
-
-# numba imports coverage, where it is installed, to tell it of compiled lines: a sixth of what
-# importing numba takes, and of use only under coverage, which then is there already. SciPy is
-# imported to ask for its version.
-with block_imports("coverage"), block_imports("scipy"):
-    import numba
-# Nor is there linear algebra in what is compiled here, for which numba would import SciPy's when it
-# compiles or loads the first function.
-with block_imports("scipy"), block_imports("scipy.linalg"):
-    import numba.np.arraymath
-import numpy as np  # noqa: E402
-from numba import types  # noqa: E402
-from numba.core import config  # noqa: E402
-from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 
 from orchestrator.engine import cache_paths, kernel_guards, kernel_mistakes, object_cache  # noqa: E402
 from orchestrator.engine.compile_options import OPTIONS  # noqa: E402

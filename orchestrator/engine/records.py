@@ -199,6 +199,7 @@ PORT = record(
     "late",  # data leaves it without events, see node.late: how, or 0
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
     "drift",  # 2^-30: so much slower than its rate it sends, by its node's clock
+    "scheduler",  # row behind that of its scheduler; 0: its lanes take turns (round robin)
 )
 """A port of a node, with the direction of its link that leaves it."""
 LAZY, LAZY_BEHIND_INPUTS, LAZINESS_DISABLED = 1, 2, 3
@@ -221,6 +222,27 @@ LANE = record(
 )
 """The priorities of a port that share a queue and are paused together: one lane for all of them,
 or one for each that is in use."""
+
+_SCHEDULER = record(
+    "port",  # port whose lanes it schedules
+    "algorithm",  # its instance
+    "ready",  # bit n: the lane of priority n may send a frame now
+    "backlogged",  # bit n: that lane has a frame, which PAUSE, PFC or credit may hold back
+    "sent",  # octets of the frame that the port sent last by its choice
+    "unready",  # choices of a priority that was not ready: a mistake of the algorithm
+)
+PRIORITIES = 8
+"""Priorities of 802.1Q: 0 to 7."""
+SCHEDULER = np.dtype(
+    [
+        *_SCHEDULER.descr,
+        ("octets", np.int64, (PRIORITIES,)),
+        ("priority", np.int64, (PRIORITIES,)),
+    ]
+)
+"""What the lanes of a port have for its scheduler, each lane by its priority. `octets`: length of
+the first frame in the lane of each priority; 0: it has none. `priority`: that of each lane, in the
+order of the lanes."""
 
 QUEUE = record(
     "port",  # port that it belongs to
@@ -493,6 +515,7 @@ CLOCK = record(
     "unmade",  # first unused row of `made`; NONE
     "late_nics",  # 1: there are ports of NICs that are late
     "unseen",  # what happened at these, each as an event that needed no wake
+    "direct",  # 1: a flow that has its port to itself sends without asking the port's lanes
 )
 
 COMMAND = record(

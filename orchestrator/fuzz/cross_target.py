@@ -1,4 +1,5 @@
-"""Comparison of a plan across targets: bit-exact on several cores, statistical on other targets.
+"""Comparison of a plan across targets: bit-exact on several cores and without deferral, statistical
+on other targets.
 
 What several seeds do on `simulated` says how far a run may be off: a count of another target has to
 lie within their range, widened by as much again on both sides, by a share and by a few frames,
@@ -7,7 +8,7 @@ since no machine keeps time to the picosecond.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,8 @@ class RecordedTarget:
         return table | {"not_run": [*table["not_run"], *others], "refused": refused}
 
 
+EAGER_EVENTS = 200_000_000
+"""Events after which a run without deferral, of a small plan, is given up."""
 COUNTED = ("frames_sent", "frames_received", "frames_dropped", "frames_marked", "feedback_sent")
 OF_FLOWS = ("frames_sent", "frames_received")
 NOT_UNDERSTOOD = "not understood"
@@ -135,7 +138,55 @@ class CoreComparison:
         return unequal("two cores", recording, other)
 
 
+@dataclass
+class EagerComparison:
+    """A check: the same run in which nothing is deferred measures the same, bit for bit."""
+
+    compared: int = 0
+    """Plans that were run so."""
+
+    def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
+        """A run of some events more: each departure and delivery of a frame is one."""
+        from orchestrator.assembly import assemble, record
+        from orchestrator.engine.node.event_loop import simulate
+
+        eager = assemble(resolved, eager=True)
+        if simulate(eager.world, resolved.plan.duration + 1, EAGER_EVENTS) == EAGER_EVENTS:
+            return Finding("differs: eager", f"eager: not over after {EAGER_EVENTS} events")
+        self.compared += 1
+        shares = [(eager, list(resolved.plan.nodes))]
+        return unequal("eager", recording, record(SIMULATED, shares, cpu_s=0.0, wall_s=0.0))
+
+
 def unequal(whom: str, one: Recording, other: Recording) -> Finding | None:
+    """The first sample in which two recordings of a plan differ, or else the first histogram,
+    capture or message."""
+    return _unequal_samples(whom, one, other) or _unequal_tables(whom, one, other)
+
+
+def _unequal_tables(whom: str, one: Recording, other: Recording) -> Finding | None:
+    """The first histogram, capture or table of messages in which two recordings differ."""
+    for (name, ours), (_, theirs) in zip(_tables(one), _tables(other), strict=True):
+        if not np.array_equal(ours, theirs):
+            return Finding(f"differs: {whom}", f"{whom}: {name}")
+    return None
+
+
+def _tables(recording: Recording) -> Iterator[tuple[str, np.ndarray]]:
+    """Every array of a recording but its samples, by name, in the order of the plan."""
+    for entry, histogram in recording.latency.items():
+        yield f"latency of {entry}", histogram
+    for queue, histogram in recording.marking.items():
+        yield f"marking at {queue}", histogram
+    for capture in recording.captures:
+        for name in ("times_ps", "outgoing", "lengths", "octets"):
+            yield f"capture at {capture.port}, {name}", getattr(capture, name)
+    if recording.messages is not None:
+        for name in ("start_ps", "done_ps", "size"):
+            yield f"messages, {name}", getattr(recording.messages, name)
+
+
+def _unequal_samples(whom: str, one: Recording, other: Recording) -> Finding | None:
     """The first sample in which two recordings of a plan differ."""
     what = f"differs: {whom}"
     if one.values.shape != other.values.shape:

@@ -227,7 +227,7 @@ def _plans(draw: st.DrawFn, drawer: PlanDrawer) -> Table:
         "links": {},
         "traffic": {},
     }
-    if draw(st.integers(0, 3)) == 3:
+    if draw(st.integers(0, 3)) == 3 or drawer.wants("scheduler"):
         plan["priorities"] = "separate"
         plan["more_priorities"] = [1]
     for number, pair in enumerate(pairs):
@@ -244,6 +244,8 @@ def _plans(draw: st.DrawFn, drawer: PlanDrawer) -> Table:
             _put(node, "receiver", draw(drawer.use("receiver", 4, scheme)))
         elif draw(st.integers(0, 5)) == 5:
             _put(node, "notification_point", draw(drawer.use("notification_point", 1)))
+        if kind != "sink" and "priorities" in plan:
+            _put(node, "scheduler", draw(drawer.use("scheduler")))
         plan["nodes"][name] = node
     hosts = [name for name in names if name.startswith("h")]
     ends = [name for name in names if not name.startswith("s")]

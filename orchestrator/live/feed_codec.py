@@ -6,13 +6,13 @@ from a wire is not trusted.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from orchestrator import bounded_json
 from orchestrator.live.feed_messages import FeedMessage, FeedRequest, Message, Samples
 
 _MESSAGES: TypeAdapter[Any] = TypeAdapter(FeedMessage)
@@ -55,7 +55,7 @@ def decode_request(frames: Sequence[bytes]) -> Any:
 
 def _fields(frames: Sequence[bytes]) -> dict[str, Any]:
     try:
-        fields = json.loads(frames[0])
+        fields = bounded_json.loads(frames[0])
     except (ValueError, RecursionError, IndexError) as error:
         raise MalformedMessage("the first frame is no JSON") from error
     if not isinstance(fields, dict):

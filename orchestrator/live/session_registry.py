@@ -8,7 +8,6 @@ a run from other users: without such a folder there is no feed.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
 import tempfile
@@ -20,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from zmq import has
 
-from orchestrator import ownership
+from orchestrator import bounded_json, ownership
 
 VARIABLE = "TAILBACK_LIVE"
 """Environment variable that overrides the folder."""
@@ -127,7 +126,7 @@ def running_sessions() -> list[SessionNote]:
     found = []
     for file in sorted(path.glob("*.json")) if path else ():
         try:
-            note = SessionNote.model_validate(json.loads(file.read_text(encoding="utf-8")))
+            note = SessionNote.model_validate(bounded_json.loads(file.read_text(encoding="utf-8")))
         except (OSError, ValueError, ValidationError):
             continue  # it ended meanwhile, or belongs to another user
         if process_exists(note.process):
@@ -175,7 +174,7 @@ def running_sweeps() -> list[tuple[Path, dict[str, Any]]]:
     for path in folder.glob(f"*{SUFFIX}") if folder is not None else ():
         try:
             with path.open(encoding="utf-8") as file:
-                head = json.loads(file.readline())
+                head = bounded_json.loads(file.readline())
             number, started = int(head["process"]), float(head["started"])
         except (OSError, ValueError, LookupError, TypeError):
             continue  # it ended meanwhile, has only begun, or belongs to another user

@@ -39,17 +39,17 @@ Source = Callable[[], Iterable[Reading]]
 """Current readings of a process; called by one thread at a time, not by the process's own."""
 
 
-def parse_address(text: str) -> tuple[str, int]:
+def parse_address(text: str, option: str = OPTION, example: str = EXAMPLE) -> tuple[str, int]:
     """Host and port of `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`, or `9464` (loopback).
 
-    Raises BadInput.
+    Raises BadInput, which names the option and the example.
     """
     match = ADDRESS.fullmatch(text)
     port = int(match["port"]) if match else -1
     if match is None or port > 65_535:
         raise BadInput(
-            OPTION,
-            f"{text[:100]!r} is not accepted; IP:PORT is expected, such as {EXAMPLE} or "
+            option,
+            f"{text[:100]!r} is not accepted; IP:PORT is expected, such as {example} or "
             "[::1]:9464, with a port from 0 (any free one) to 65535; PORT alone is on the loopback",
         )
     host = (match["host"] or LOOPBACK).strip("[]")
@@ -59,7 +59,7 @@ def parse_address(text: str) -> tuple[str, int]:
         ipaddress.ip_address(host)
     except ValueError:
         raise BadInput(
-            OPTION,
+            option,
             f"{host[:100]!r} in {text[:100]!r} is not accepted; an IP address of this machine is "
             f"expected, such as {LOOPBACK}, or localhost",
         ) from None

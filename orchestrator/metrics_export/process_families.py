@@ -221,10 +221,65 @@ OF_STORMS = (
 )  # fmt: skip
 """Ports of a storm, by its observers: the sender's clock, the kernel, the far end."""
 
+_OTG_PORT, _OTG_FLOW = ("port", "interface"), ("flow", "port")
+
+
+def _otg_count(words: str, meaning: str, *labels: str) -> Family:
+    return _family(f"otg {words}", "count", meaning, labels, "counter")
+
+
+OTG_PORT_FRAMES = _otg_count(
+    "port frames", "frames of a port, by direction (sent, received)", *_OTG_PORT, "direction"
+)
+OTG_PORT_BYTES = _family(
+    "otg port", "B", "octets of these frames, with FCS", (*_OTG_PORT, "direction"), "counter"
+)
+OTG_PORT_REFUSED = _otg_count("port frames refused", "frames that the kernel refused", *_OTG_PORT)
+OTG_FLOW_STATE = _family(
+    "otg flow state", "1", f"stopped, started or paused: {STATE}", (*_OTG_FLOW, "state")
+)
+OTG_FLOW_FRAMES = _otg_count(
+    "flow frames", "frames since the flow was started, by direction", *_OTG_FLOW, "direction"
+)
+OTG_FLOW_LOST = _family(
+    "otg flow frames lost",
+    "count",
+    "sequence numbers that are missing before later ones",
+    _OTG_FLOW,
+)
+OTG_FLOW_REORDERED = _otg_count(
+    "flow frames reordered", "frames that came after later ones, or twice", *_OTG_FLOW
+)
+OTG_FLOW_MISDIRECTED = _otg_count(
+    "flow frames misdirected", "frames at ports that the flow does not name", *_OTG_FLOW
+)
+OTG_FLOW_SKIPPED = _otg_count(
+    "flow departures skipped", "times that the flow gave up over 100 ms of lateness", *_OTG_FLOW
+)
+OTG_FLOW_LATENCY = _family(
+    "otg flow latency",
+    "s",
+    "latency of a flow's frames since it was started, by statistic (min, mean, max)",
+    (*_OTG_FLOW, "statistic"),
+)
+OTG_LATENESS = _family(
+    "otg lateness",
+    "s",
+    "lateness of departures since the configuration was set, by statistic (p50, p99, p99.9, max)",
+    ("statistic",),
+)
+OF_OTG = (
+    OTG_PORT_FRAMES, OTG_PORT_BYTES, OTG_PORT_REFUSED, OTG_FLOW_STATE, OTG_FLOW_FRAMES,
+    OTG_FLOW_LOST, OTG_FLOW_REORDERED, OTG_FLOW_MISDIRECTED, OTG_FLOW_SKIPPED, OTG_FLOW_LATENCY,
+    OTG_LATENESS,
+)  # fmt: skip
+"""Ports and flows of an Open Traffic Generator server."""
+
 PROCESS_FAMILIES: dict[str, tuple[Family, ...]] = {
     "run": OF_RUNS,
     "controller": OF_CONTROLLERS,
     "agent": OF_AGENTS,
     "storm": OF_STORMS,
+    "otg": OF_OTG,
 }
 """Subject -> its families."""

@@ -33,6 +33,7 @@ KINDS = {
     "notification_point": "Sees data frames that are delivered, or enter a queue, and answers.",
     "reaction_point": "Sets the rate or the window of a NIC's limiter.",
     "watchdog": "Detects a queue that PAUSE or PFC holds for too long, and releases it.",
+    "scheduler": "Chooses the lane (priority) that a port sends from.",
     "pause": "Stops the neighbour of a port while a buffer is full.",
     "delay_line": "Holds frames on a link.",
     "traffic": "Makes the frames of flows, or their messages.",
@@ -61,6 +62,7 @@ RECORDS = {
     "NODE": "node",
     "PORT": "port",
     "FLOW": "flow",
+    "SCHEDULER": "scheduler",
 }
 """Record -> parameter of kernels that is one."""
 
@@ -97,11 +99,14 @@ def _records() -> str:
     """Section of records: each field with its meaning."""
     parts = ["## Records\n\nTimes are in ps, lengths in octets, rates in bit/s.\n"]
     for name, parameter in RECORDS.items():
-        source = "_LIMITER" if name == "LIMITER" else name
+        source = f"_{name}" if name in ("LIMITER", "SCHEDULER") else name
         fields = record_fields(records, source).items()
         rows = [(code(field), plain(_sentence(text))) for field, text in fields]
         if name == "LIMITER":
             rows.append((code("timers"), "ps: the time of each named timer; NEVER"))
+        if name == "SCHEDULER":
+            rows.append((code("octets"), "of each priority: length of its first frame, or 0"))
+            rows.append((code("priority"), "that of each lane"))
         about = attribute_docs(records).get(name, "")
         parts.append(f"### `{name}`\n\nIn kernels: `{parameter}`. {plain(about)}\n")
         parts.append(table(("field", "meaning"), rows))

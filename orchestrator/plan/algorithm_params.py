@@ -284,6 +284,11 @@ class Params(BaseModel):
         """Priorities that a congestion point with these parameters sends frames on in."""
         return ()
 
+    def unfit_for(self, priorities: tuple[int, ...]) -> str | None:
+        """Why a scheduler with these parameters cannot serve ports whose lanes have these
+        `priorities` (0 to 7 each), with what would be accepted; None: it can."""
+        return None
+
     def operating_queue(self, rate: int) -> int | None:
         """Octets that a congestion point with these parameters holds a queue at that is served at
         `rate` (bit/s), or a reaction point by its delays where there is no such point, or above

@@ -101,6 +101,8 @@ class Nic(Table):
     """Sees the data frames that are delivered here."""
     receiver: PluginTable | None = None
     """Paces the sources of what is delivered here, by credits."""
+    scheduler: PluginTable | None = None
+    """Chooses the priority that its ports send next, with separate lanes; default: round robin."""
     limiter: Limiter = Limiter()
     """The token bucket that each of them is."""
     reaction_time: Delay = 0
@@ -177,6 +179,8 @@ class PortTable(Table):
     """Sees the data frames that enter this port's queue."""
     watchdog: PluginTable | None = None
     """Sees when this port's queue is held by PAUSE or PFC, and may end that."""
+    scheduler: PluginTable | None = None
+    """Chooses the priority that this port sends next, with separate lanes."""
 
 
 class Switch(Table):
@@ -201,6 +205,8 @@ class Switch(Table):
     """Sees the data frames that enter an output queue, behind its congestion point."""
     watchdog: PluginTable | None = None
     """Sees when an output queue is held by PAUSE or PFC, and may end that."""
+    scheduler: PluginTable | None = None
+    """Chooses the priority that a port sends next, with separate lanes; default: round robin."""
     forwards_by: Literal["mac", "ip"] = "mac"
     """ip: an IP router. It gives a frame its next hop's MAC address and takes one off its TTL; what
     is not IP (CNMs, probes) does not pass it."""

@@ -16,6 +16,8 @@ PORT_PLUGINS = ("congestion_point", "pause")
 """Kinds of plugins that watch a buffer of a switch's port."""
 OUTPUT_PLUGINS = (*PORT_PLUGINS, "notification_point", "watchdog")
 """Kinds of plugins that an output of a switch can have."""
+SCHEDULER = "scheduler"
+"""Kind of the plugins that choose the lane which a port sends from: of switches and NICs."""
 ENTRY_KEYS = {field.alias or name for name, field in Traffic.model_fields.items()}
 ENTRY_KEYS |= former_names.former_of(Traffic).keys()
 """Keys of a traffic entry that are the plan's; all others are its plugin's."""
@@ -58,7 +60,7 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     A traffic entry is one table with its plugin; the plan's own keys are left out.
     """
     for name, node in _items(data, "nodes"):
-        for kind in ("reaction_point", *OUTPUT_PLUGINS, "receiver"):
+        for kind in ("reaction_point", *OUTPUT_PLUGINS, "receiver", SCHEDULER):
             if isinstance(node.get(kind), dict):
                 yield kind, f"nodes.{name}.{kind}", node[kind]
         inputs = node.get("inputs")
@@ -66,7 +68,7 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
             if isinstance(inputs, dict) and isinstance(inputs.get(kind), dict):
                 yield kind, f"nodes.{name}.inputs.{kind}", inputs[kind]
         for port, table in _items(node, "ports"):
-            for kind in OUTPUT_PLUGINS:
+            for kind in (*OUTPUT_PLUGINS, SCHEDULER):
                 if isinstance(table.get(kind), dict):
                     yield kind, f"nodes.{name}.ports.{port}.{kind}", table[kind]
     for name, link in _items(data, "links"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,7 @@ KINDS = (
     "transport",
     "receiver",
     "watchdog",
+    "scheduler",
 )
 
 
@@ -57,6 +59,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += _carried(plan, uses["traffic"])
     problems += _dropping(uses["congestion_point"])
     problems += _changing_lanes(plan, uses["congestion_point"])
+    problems += _scheduling(plan, found)
     problems += _granting(plan, uses["pause"])
     problems += lossless_problems(plan, uses["pause"])
     problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
@@ -197,6 +200,21 @@ def _changing_lanes(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
             if priority not in own and problem not in problems:
                 problems.append(problem)
     return problems
+
+
+def _scheduling(plan: PlanModel, found: Mapping[str, tuple[str, Use]]) -> list[Problem]:
+    """A scheduler needs lanes to choose from, and settings that fit these."""
+    each = [(path, use) for path, (kind, use) in found.items() if kind == "scheduler"]
+    every = lanes(plan)
+    if not any(lane.suffix for lane in every):
+        text = 'all priorities share one lane; priorities = "separate" is expected'
+        return [Clash(path, use.algorithm.name, text) for path, use in each]
+    used = tuple(lane.priorities[0] for lane in every)
+    return [
+        Clash(path, use.algorithm.name, text)
+        for path, use in each
+        if (text := use.params.unfit_for(used)) is not None
+    ]
 
 
 def _granting(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:

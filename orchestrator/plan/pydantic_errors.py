@@ -82,7 +82,7 @@ def _problem(item: Any, model: Any, raw: object, where: str) -> Problem:
 def _perhaps_percent(item: Any, value: object) -> str:
     """Advice for a ratio that is too large, and would be right in percent: 40 for '40%'."""
     bound = (item.get("ctx") or {}).get("le")
-    ratio, written = item["input"], str(value).strip()
+    ratio, written = item["input"], str(shown(value)).strip()
     if not isinstance(ratio, Fraction) or bound is None or not re.fullmatch(r"[\d.]+", written):
         return ""
     return f"; did you mean '{written}%'?" if ratio / 100 <= bound else ""
@@ -95,7 +95,7 @@ def _no_kind(item: Any, place: str, annotation: Any) -> Problem:
     if item["type"] == "union_tag_not_found" or not isinstance(table, dict):
         return Missing(f"{place}.kind", None, f"one of {', '.join(kinds)} is expected")
     kind = table["kind"]
-    return Problem(f"{place}.kind", shown(kind), near(str(kind), kinds))
+    return Problem(f"{place}.kind", shown(kind), near(str(shown(kind)), kinds))
 
 
 def _lookup(raw: Any, path: list[int | str], otherwise: object) -> object:

@@ -16,6 +16,7 @@ from orchestrator.plan import former_names, name_ranges
 from orchestrator.plan.input_problems import join, shown, unknown
 from orchestrator.plan.model_introspection import below, choices_of, keys_of, kind_of
 from orchestrator.plan.name_ranges import NoRange
+from orchestrator.plan.toml_text import check_numbers
 
 SET, TARGETS = "--set", "targets"
 MOST_KEYS = 4096
@@ -109,10 +110,12 @@ def keys_for(key: str, problems: list[Problem], said: str) -> list[str]:
 
 
 def literal(text: str) -> Any:
-    """The value of a TOML literal (7, true, "x", [..]); any other text is itself."""
+    """The value of a TOML literal (7, true, "x", [..]); any other text is itself, as are integers of
+    more than 64 bits."""
     try:
         data = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):
+        check_numbers(SET, data)
+    except (ValueError, RecursionError, BadInput):
         return text
     value = data.get("value")
     plain = isinstance(value, str | int | float | list | dict)

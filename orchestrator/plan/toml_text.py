@@ -94,28 +94,43 @@ def _bounded_text(source: str, path: Path) -> str:
 
 
 _LONG_NUMBER = re.compile(r"[0-9A-Fa-f_]{17,}")
+_DECIMAL = re.compile(r"(?<![\w.+-])([+-]?)[1-9][0-9_]{4299,}")
+"""More digits than Python makes an integer of, or names the key of."""
 _FAR = 2**63
 
 
-def _check_numbers(source: str, value: object, where: str = "") -> None:
+def check_numbers(source: str, value: object, where: str = "") -> None:
     """Raises BadInput for an integer of more than 64 bits: TOML 1.0 has none, and Python turns none
     of more than 4300 digits into text."""
     if isinstance(value, dict):
         for key, one in value.items():
-            _check_numbers(source, one, f"{where}.{key[:60]}" if where else key[:60])
+            check_numbers(source, one, f"{where}.{key[:60]}" if where else key[:60])
     elif isinstance(value, list):
         for number, one in enumerate(value):
-            _check_numbers(source, one, f"{where}[{number}]")
+            check_numbers(source, one, f"{where}[{number}]")
     elif isinstance(value, int) and not -_FAR <= value < _FAR:
         raise BadInput(source, f"{where}: a whole number of at most 64 bits is expected")
+
+
+def _loads(source: str, text: str) -> dict[str, Any]:
+    """The data of a TOML text. Raises BadInput for numbers, ValueError for a slip in the syntax."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        shortened = _DECIMAL.sub(rf"\g<1>{2 * _FAR}", text)
+        check_numbers(source, tomllib.loads(shortened))
+        raise
+    if _LONG_NUMBER.search(text):
+        check_numbers(source, data)
+    return data
 
 
 def table_in(path: Path) -> dict[str, Any]:
     """The data of a TOML file that is no plan. Raises BadInput."""
     try:
-        table = tomllib.loads(_bounded_text(str(path), path))
-        _check_numbers(str(path), table)
-        return table
+        return _loads(str(path), _bounded_text(str(path), path))
     except OSError as error:
         raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -128,10 +143,7 @@ def parse(source: str, text: str) -> dict[str, Any]:
         raise BadInput(source, f"the text has more than {LONGEST} characters")
     check_keys(source, text)
     try:
-        data = tomllib.loads(text)
-        if _LONG_NUMBER.search(text):
-            _check_numbers(source, data)
-        return data
+        return _loads(source, text)
     except ValueError as error:
         # TOMLDecodeError ends in "(at line 3, column 5)"; int() complains of too many digits.
         raise BadInput(source, f"not TOML: {error}") from None

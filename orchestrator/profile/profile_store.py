@@ -18,6 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from orchestrator import bounded_json
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.profile.profile_model import FORMAT, Profile
@@ -41,7 +42,7 @@ def read_profile(path: Path | str) -> Profile:
     if len(octets) > LARGEST:
         raise BadInput(source, f"is no device profile: it has more than {LARGEST} octets")
     try:
-        data = json.loads(octets.decode("utf-8"))
+        data = bounded_json.loads(octets.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise BadInput(
             source, f"is no device profile, or is damaged: {error}; {RECALIBRATE}"

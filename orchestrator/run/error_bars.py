@@ -8,8 +8,10 @@ from typing import Any
 from orchestrator.plan import Plan
 from orchestrator.plan.plan_tables import Nic
 from orchestrator.plan.shortest_paths import path
+from orchestrator.run.guarded_link import STALLED
 from orchestrator.run.metric_uncertainty import (
     Distortion,
+    LinkStall,
     backlog_s,
     uncertainty_by_others,
 )
@@ -56,12 +58,15 @@ class _Distortions:
 
     def __init__(self, plan: Plan, fidelity: Mapping[str, Any]) -> None:
         late = fidelity["lateness_s"]
+        self._reaction_s = fidelity.get("reaction_time_s", 1.0)
         links = fidelity.get("links", {})
         self._extra = {
             name: max(row["delay_s"] - row["planned_delay_s"], 0.0)
             for name, row in links.items()
             if row["delay_s"] is not None
         }
+        stalls = [row["extra_delay_s"] for row in links.values() if "extra_delay_s" in row]
+        self._stall = _worst_stall(stalls, STALLED * self._reaction_s)
         self._ports = _ports(plan)
         self._ways = {
             entry: max(sum(self._extra.get(link, 0.0) for link in way.values()) for way in ways)
@@ -87,7 +92,6 @@ class _Distortions:
             late["p99"],
             late["max"],
         )
-        self._reaction_s = fidelity.get("reaction_time_s", 1.0)
 
     def entity(self, name: str, phase_s: float, busy: Mapping[str, float]) -> Distortion:
         """Distortion of one entity; where that is not known separately, the worst of all.
@@ -107,11 +111,26 @@ class _Distortions:
             ),
             phase_s=phase_s,
             crossing_s=self._ways.get(name, self._worst),
+            stall=self._stall,
             reaction_s=max(self._reaction_s, 1e-12),
             rate_bps=float(self._rates.get(name, self._fastest)),
             share=self._share + error,
             frames=self._frames,
         )
+
+
+def _worst_stall(rows: Iterable[Mapping[str, float]], beyond_s: float) -> LinkStall:
+    """The longest delays of links that stall a loop: those above a time."""
+    worst = LinkStall()
+    for row in rows:
+        p99, most = (row[name] if row[name] > beyond_s else 0.0 for name in ("p99", "max"))
+        worst = LinkStall(
+            max(worst.mean_s, row["stall_mean"]),
+            max(worst.rms_s, row["stall_rms"]),
+            max(worst.p99_s, p99),
+            max(worst.max_s, most),
+        )
+    return worst
 
 
 def _ports(plan: Plan) -> dict[str, list[dict[str, str]]]:

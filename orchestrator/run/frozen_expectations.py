@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orchestrator import bounded_json
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.run.dictdiff import differing_keys, flatten
@@ -110,7 +111,7 @@ def read_frozen(path: Path) -> Frozen:
             raise BadInput(str(path), "there is no such file; `tailback freeze PLAN` makes one")
         if path.stat().st_size > MOST_OCTETS:
             raise BadInput(str(path), f"has more than {MOST_OCTETS} octets")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = bounded_json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(str(path), f"is no file of `tailback freeze` ({error})") from None
     return _checked(str(path), found)

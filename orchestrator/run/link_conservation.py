@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.run.fidelity_thresholds import Finding, microseconds, worst_findings
+from orchestrator.run.guarded_link import GuardedLink
 
 SPURIOUS = (0.0, 1e-5)
 """Frames beyond those that were sent, or out of order, of all sent: as for losses. The
@@ -39,13 +40,17 @@ class LinkCounts:
     departed: int | None = None
     """Sent by the emulated port, less the losses that the plan has on the link."""
     repeated: int = 0
-    """Frames of the same flow and sequence as the one before, beyond those sent so."""
+    """Frames that arrived again; without a guard, frames of the same flow and sequence as the one
+    before, beyond those sent so."""
     reordered: int = 0
-    """Data frames behind a later one of their flow, beyond those that were sent so."""
+    """Frames behind a later one; without a guard, data frames behind a later one of their flow,
+    beyond those that were sent so."""
     delay_ps: int = 0
     """The link's delay in the plan."""
     extra_ps: int | None = None
     """Excess over it, summed over all frames; for frames in flight, until the end of the run."""
+    guarded: GuardedLink | None = None
+    """By frame kind, where both ends share a guard."""
 
     @property
     def surplus(self) -> int:
@@ -75,6 +80,7 @@ class LinkCounts:
         """For result.json."""
         extra = self.mean_extra_ps
         return {
+            **({} if self.guarded is None else self.guarded.table()),
             "sent": self.sent,
             "received": self.received,
             "lost": self.lost + self.dropped,
@@ -92,14 +98,15 @@ def link_findings(crossings: Sequence[LinkCounts], reaction_ps: int) -> list[tup
     for one in crossings:
         name, sent = one.entity, max(one.sent, 1)
         counts = [
-            ("brought", one.surplus, "frames that were not sent"),
-            ("brought", one.reordered, "frames out of order"),
+            ("brought", one.surplus, "frames that were not sent", "repeated"),
+            ("brought", one.reordered, "frames out of order", "reordered"),
         ]
         if one.departed is not None:
-            counts.append(("was given", one.sent - one.departed, "frames that no port sent"))
-        for does, count, rule in counts:
+            counts.append(("was given", one.sent - one.departed, "frames that no port sent", ""))
+        for does, count, rule, counter in counts:
             count = max(count, 0)
-            what, of = f"{name} {does} {count} {rule}, which", f"the {one.sent} frames sent"
+            kinds = one.guarded.by_kind(counter) if one.guarded and counter else ""
+            what, of = f"{name} {does} {count} {rule}{kinds}, which", f"the {one.sent} frames sent"
             found.append(Finding(rule, name, count / sent, SPURIOUS, what, of))
         if (extra := one.mean_extra_ps) is not None:
             took = f"{microseconds(one.delay_ps + extra)} instead of {microseconds(one.delay_ps)}"
@@ -108,4 +115,6 @@ def link_findings(crossings: Sequence[LinkCounts], reaction_ps: int) -> list[tup
             found.append(
                 Finding("frames kept back", name, extra / reaction_ps, EXTRA_DELAY, what, loop)
             )
+        if one.guarded is not None:
+            found += one.guarded.findings(name, reaction_ps)
     return worst_findings(found)

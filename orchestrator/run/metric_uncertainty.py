@@ -41,6 +41,16 @@ EXACT = ("deadlocks", "departures")
 
 
 @dataclass(frozen=True)
+class LinkStall:
+    """Delays by which a link stalls a loop (`guarded_link.STALLED`), over all of its frames."""
+
+    mean_s: float = 0.0
+    rms_s: float = 0.0
+    p99_s: float = 0.0
+    max_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class Distortion:
     """Distortions by the machine that concern one entity."""
 
@@ -60,6 +70,8 @@ class Distortion:
     """Share of its traffic that was lost outside the queues, duplicated, or not sent in time."""
     frames: int = 0
     """That share in frames."""
+    stall: LinkStall = LinkStall()
+    """Of the link that stalls loops the most."""
 
 
 def uncertainty(metric: str, value: float, by: Distortion) -> float | None:
@@ -72,16 +84,18 @@ def uncertainty(metric: str, value: float, by: Distortion) -> float | None:
     departure. Rates, counts and shares: what was lost, or made up, of the traffic itself; of what
     got through also what still waits at the end of a phase. A frequency f: each cycle of 1 / f is
     late at its end, f^2 x lateness. Metrics of plugins: by their unit, times as times, octets as
-    queues, rates as rates, counters as counts.
+    queues, rates as rates, counters as counts. Delays of a link that stall a loop count as much.
 
     None for a metric that has no error bar: a ratio, stage or other number of a plugin, of which
     the relation to times and octets is the plugin's own; and those of `uncertainty_by_others`.
     """
     unit = _unit(metric)
+    statistic = metric.rsplit(".", 1)[-1]
+    stall_s = {"p99": by.stall.p99_s, "max": by.stall.max_s}.get(statistic, 0.0)
     if metric.startswith(TIMES) or unit is SECONDS:
-        return max(by.late_p99_s, by.backlog_s) + by.crossing_s
+        return max(by.late_p99_s, by.backlog_s, stall_s) + by.crossing_s
     if metric.startswith(ROUND_TRIPS):
-        return max(by.late_p99_s, by.backlog_s) + 2 * by.crossing_s
+        return max(by.late_p99_s, by.backlog_s, stall_s) + 2 * by.crossing_s
     if metric in ("pause.time_s", "pause.longest_s"):
         return min(abs(value) * by.late_p99_s / by.reaction_s, abs(value))
     if metric == "queue.frequency_hz":
@@ -95,9 +109,10 @@ def uncertainty(metric: str, value: float, by: Distortion) -> float | None:
     if metric in EXACT:
         return 0.0
     if metric.startswith(QUEUES) or unit is BYTES:
-        late_s = {"mean": by.late_mean_s, "max": by.late_max_s}.get(
-            metric.rsplit(".", 1)[1], by.late_p99_s
-        )
+        late_s = {
+            "mean": max(by.late_mean_s, by.stall.mean_s),
+            "max": max(by.late_max_s, by.stall.max_s),
+        }.get(statistic, max(by.late_p99_s, by.stall.rms_s))
         return late_s * by.rate_bps / 8
     if metric.startswith(RATES) or unit is BITS_PER_SECOND:
         return abs(value) * by.share

@@ -26,8 +26,14 @@ class SimulatedOptions(TargetOptions):
     cores: int | None = Field(
         None,
         ge=1,
+        le=1024,
         description="Run on so many cores, with the same result; by default on one. Such a run "
         "shows its progress alone.",
+    )
+    eager: bool | None = Field(
+        None,
+        description="An event for each departure and delivery of a frame: the reference for runs "
+        "that defer them, with the same result, slower (as TAILBACK_EAGER=1).",
     )
     as_: Annotated[File, Metavar("PROFILE")] | None = Field(
         None,

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -25,8 +26,12 @@ BUG = 70
 STDOUT = "standard output"
 """The file that errors of its own name; those of a library's file often name none."""
 TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
+UNMAPPED = ("failed to map segment", "cannot allocate memory", os.strerror(errno.ENOMEM))
+"""In errors of the dynamic loader when the limit of address space is reached."""
 MOST_LINES = 100
 """Most lines of one message."""
+LONG_WORD = re.compile(r"(\S{100})(\S{400,})(\S{40})")
+"""Characters without a space that are shortened in messages: more than any path of a user has."""
 
 CODES_HELP = (
     "Exit codes: 0 all expectations met, or none in the plan, 1 some missed, 2 bad input or "
@@ -108,7 +113,12 @@ def say(text: str) -> None:
     if sys.stderr is None:  # print would write to stdout
         return
     with contextlib.suppress(OSError, ValueError):
-        print(f"tailback: {plain(text)}", file=sys.stderr, flush=True)
+        print(f"tailback: {plain(_shortened(text))}", file=sys.stderr, flush=True)
+
+
+def _shortened(text: str) -> str:
+    """A text whose long words, such as a number of 10 000 digits, have a middle no more."""
+    return LONG_WORD.sub(lambda m: f"{m[1]}...({len(m[2])} characters)...{m[3]}", text)
 
 
 class _Stdout(io.FileIO):
@@ -145,6 +155,16 @@ def drop_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _lacks_memory(error: BaseException) -> bool:
+    """True where a library could not be loaded for want of memory: the loader's own words."""
+    causes: list[BaseException] = []
+    while error not in causes:
+        causes.append(error)
+        error = error.__cause__ or error.__context__ or error
+    loaders = [one for one in causes if isinstance(one, OSError | ImportError)]
+    return any(word in str(one) for one in loaders for word in UNMAPPED)
+
+
 def explain(error: BaseException) -> int:
     """Say on stderr what went wrong; returns the exit code."""
     if not isinstance(error, KeyboardInterrupt | Terminated) and (limit := _limit(error)):
@@ -152,6 +172,8 @@ def explain(error: BaseException) -> int:
             drop_stdout()
         say(limit)
         return error.exit_code if isinstance(error, TailbackError) else BAD_INPUT
+    if not isinstance(error, TailbackError) and _lacks_memory(error):
+        error = MemoryError()
     match error:
         case TailbackError():
             lines = str(error).splitlines()

@@ -19,7 +19,8 @@ from orchestrator.lazy_exports import from_modules
 if TYPE_CHECKING:  # isort: off
     from orchestrator.algorithm import (
         AS_KERNELS, AS_VERILOG_TOO, Algorithm, Kernel, congestion_point, delay_line, messages,
-        notification_point, pause, reaction_point, receiver, traffic, transport, watchdog,
+        notification_point, pause, reaction_point, receiver, scheduler, traffic, transport,
+        watchdog,
     )
     from orchestrator.assembly.recording_builder import record as record_run
     from orchestrator.assembly.world_assembly import assemble
@@ -51,7 +52,7 @@ if TYPE_CHECKING:  # isort: off
     from orchestrator.engine.records import (
         ACK, CE, CNM, CNP, CREDIT, DATA, DROPS, ECHO, ECT0, ECT1, FLOW, FRAME, GRANT, HOST, IGNORES,
         LIMITER, MOST_ENTROPY, NEVER, NODE, NONE, NOT_ECT, OBEYS, PAUSE, PFC, PORT, PROBE, QUEUE,
-        REQUEST, RETURNED, SACK, TRIMMED, WITHDRAWN, record,
+        REQUEST, RETURNED, SACK, SCHEDULER, TRIMMED, WITHDRAWN, record,
     )
     from orchestrator.engine.workload import (
         ENDLESS, HEADERS, ApplicationMessages, Connections, Schedule, Waiting,
@@ -101,23 +102,24 @@ __all__ = [
     "NEVER", "NODE", "NONE", "NOTHING", "NOTIFY_ARRIVING", "NOTIFY_HEAD", "NOTIFY_LARGEST",
     "NOTIFY_RANDOM_UNIT", "NOT_ECT", "NO_TIME", "NUMBER", "OBEYS", "PAUSE", "PFC", "PORT", "PROBE",
     "QUANTILE_SHARES", "QUEUE", "RATIO", "REFLECT", "REQUEST", "REQUEST_CREDIT", "RETURNED", "SACK",
-    "SECONDS", "SEND", "STAMP", "STAMP_IF_LARGER", "STAMP_IF_SMALLER", "STAMP_PORT", "STAMP_QUEUED",
-    "STAMP_RATE", "STAMP_SENT", "STAMP_TIME", "STAMP_WORDS", "TRIM", "TRIMMED", "WITHDRAWN",
-    "AckMessage", "Algorithm", "ApplicationMessages", "BadInput", "Capability", "CnmMessage",
-    "Column", "Connections", "CreditMessage", "Duration", "EcnParams", "Event", "FrameSeen",
-    "FrameType", "GrantMessage", "HeaderKind", "Kernel", "Metric", "Observed", "Params",
-    "PauseMessage", "Plan", "ProbeMessage", "Problem", "Progress", "Rate", "Ratio", "RatioLimit",
-    "Recording", "Refused", "Report", "RequestMessage", "ResolvedPlan", "Rtl", "RtlDifference",
-    "RtlHunted", "RtlOptions", "Schedule", "SegmentMessage", "Sender", "Session", "SignalMessage",
-    "Size", "StampMessage", "TailbackError", "Target", "TargetOptions", "Unit", "UnitError",
-    "Waiting", "assemble", "checksum", "compiled", "congestion_point", "delay_line", "dissect",
-    "flow_state", "format_quantity", "from_file", "headers_of", "hookimpl", "ip", "jittered",
-    "length", "lfsr_next", "mac", "match_octets", "messages", "mul_div", "mul_div_capped", "near",
-    "notification_point", "number", "octets_in", "open_capture", "output_console", "parse_duration",
-    "parse_rate", "parse_ratio", "parse_size", "pause", "print_json", "quanta_time",
-    "reaction_point", "read_profile", "receiver", "record", "record_run", "rest_of", "shown",
-    "simulate", "square_root", "stamp_growth", "stamp_of", "stamps_of", "text_table", "traffic",
-    "transport", "watchdog", "wire_time", "word_at", "write_octets",
+    "SCHEDULER", "SECONDS", "SEND", "STAMP", "STAMP_IF_LARGER", "STAMP_IF_SMALLER", "STAMP_PORT",
+    "STAMP_QUEUED", "STAMP_RATE", "STAMP_SENT", "STAMP_TIME", "STAMP_WORDS", "TRIM", "TRIMMED",
+    "WITHDRAWN", "AckMessage", "Algorithm", "ApplicationMessages", "BadInput", "Capability",
+    "CnmMessage", "Column", "Connections", "CreditMessage", "Duration", "EcnParams", "Event",
+    "FrameSeen", "FrameType", "GrantMessage", "HeaderKind", "Kernel", "Metric", "Observed",
+    "Params", "PauseMessage", "Plan", "ProbeMessage", "Problem", "Progress", "Rate", "Ratio",
+    "RatioLimit", "Recording", "Refused", "Report", "RequestMessage", "ResolvedPlan", "Rtl",
+    "RtlDifference", "RtlHunted", "RtlOptions", "Schedule", "SegmentMessage", "Sender", "Session",
+    "SignalMessage", "Size", "StampMessage", "TailbackError", "Target", "TargetOptions", "Unit",
+    "UnitError", "Waiting", "assemble", "checksum", "compiled", "congestion_point", "delay_line",
+    "dissect", "flow_state", "format_quantity", "from_file", "headers_of", "hookimpl", "ip",
+    "jittered", "length", "lfsr_next", "mac", "match_octets", "messages", "mul_div",
+    "mul_div_capped", "near", "notification_point", "number", "octets_in", "open_capture",
+    "output_console", "parse_duration", "parse_rate", "parse_ratio", "parse_size", "pause",
+    "print_json", "quanta_time", "reaction_point", "read_profile", "receiver", "record",
+    "record_run", "rest_of", "scheduler", "shown", "simulate", "square_root", "stamp_growth",
+    "stamp_of", "stamps_of", "text_table", "traffic", "transport", "watchdog", "wire_time",
+    "word_at", "write_octets",
 ]
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -125,7 +127,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "orchestrator.hookspecs": "hookimpl",
         "orchestrator.algorithm": (
             "Algorithm congestion_point notification_point reaction_point pause delay_line "
-            "traffic messages transport receiver watchdog Kernel AS_KERNELS AS_VERILOG_TOO"
+            "traffic messages transport receiver watchdog scheduler Kernel "
+            "AS_KERNELS AS_VERILOG_TOO"
         ),
         "orchestrator.capability": "Capability IN_ENGINE IN_SOFTWARE",
         "orchestrator.plan.observables": "Observed",
@@ -160,7 +163,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Records": {
         "orchestrator.engine.records": (
-            "record FRAME NODE PORT QUEUE LIMITER FLOW NEVER NONE OBEYS IGNORES DROPS "
+            "record FRAME NODE PORT QUEUE LIMITER FLOW SCHEDULER NEVER NONE OBEYS IGNORES DROPS "
             "WITHDRAWN MOST_ENTROPY"
         ),
     },

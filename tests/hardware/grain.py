@@ -24,7 +24,7 @@ def grain(outcome: Outcome, share: str = "max") -> tuple[int, str]:
     worst = [reason for reason in fidelity["reasons"] if reason.startswith("invalid")]
     worst = [reason for reason in worst if HELD not in reason]
     if worst:
-        pytest.skip(f"times of this run are the machine's: {worst[0]}")
+        pytest.skip(f"void: our side: times of this run are the machine's: {worst[0]}")
     if "clock_hz" in fidelity:
         clocks = TAKE_CLOCKS * 10**12 // int(fidelity["clock_hz"])
         return clocks, f"gateware: {TAKE_CLOCKS} clocks until a transmitter takes a frame"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,42 @@ def holds(sent: Frames, quantum_ps: int, priority: int | None = None) -> list[Ho
         elif quanta:
             found.append(Hold(at, until))
     return found
+
+
+class Stall(NamedTuple):
+    """A stall of our data path (ps): its span in the run's time, which is held meanwhile, and for
+    how long it lasted on the clock that a device goes by."""
+
+    begin: int
+    end: int
+    lasted: int
+
+
+def stalls(fidelity: dict[str, Any]) -> list[Stall]:
+    """The longest stalls of our side in a run; none where time is not real."""
+    rows = fidelity.get("stalls", {}).get("longest", [])
+    return [
+        Stall(*(int(row[name] * 1e12) for name in ("run_s", "run_s", "time_s")))._replace(
+            end=int((row["run_s"] + row["gone_s"]) * 1e12)
+        )
+        for row in rows
+    ]
+
+
+def sound(found: list[Hold], stood: list[Stall], bound_ps: float) -> list[Hold]:
+    """The holds in which our side did not stand still for longer than a bound.
+
+    A device goes on meanwhile: what it was told to hold runs out, and frames that it sends in time
+    are captured when our side goes on.
+    """
+    return [
+        hold
+        for hold in found
+        if not any(
+            one.lasted > bound_ps and one.begin < hold.end + bound_ps and one.end > hold.begin
+            for one in stood
+        )
+    ]
 
 
 def starts(came: Frames, rate: int) -> np.ndarray:

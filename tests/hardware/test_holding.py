@@ -7,7 +7,16 @@ import pytest
 
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import PAUSE, PFC
-from tests.hardware.holding import Hold, first_start, holds, last_start, within
+from tests.hardware.holding import (
+    Hold,
+    Stall,
+    first_start,
+    holds,
+    last_start,
+    sound,
+    stalls,
+    within,
+)
 from traces.pytest_plugin.decoded_frames import Frames
 
 QUANTUM = 512_000
@@ -58,3 +67,29 @@ def test_what_starts_meanwhile_is_counted_behind_what_is_allowed() -> None:
     assert first_start(times, hold) == 10
     assert first_start(times[:4], hold) == np.inf
     assert last_start(times[:1], hold) == 0
+
+
+MS = 10**9
+
+
+@pytest.mark.parametrize(
+    ("begin_ms", "lasted_ms", "kept"),
+    [
+        (100, 30, 1),  # in the middle of the first hold
+        (95, 30, 2),  # over before it, on the run's clock
+        (310, 30, 1),  # what the device was told runs out in the bound behind it
+        (350, 30, 2),
+        (100, 20, 2),  # no longer than the bound
+        (500, 60, 1),
+    ],
+)
+def test_a_hold_in_which_our_side_stood_still_is_void(
+    begin_ms: int, lasted_ms: int, kept: int
+) -> None:
+    """A stall takes 2 ms of the run's time, which is held meanwhile, however long it lasts."""
+    both = [Hold(100 * MS, 300 * MS), Hold(500 * MS, 700 * MS)]
+    row = {"run_s": begin_ms / 1e3, "gone_s": 2e-3, "time_s": lasted_ms / 1e3}
+    stood = stalls({"stalls": {"longest": [row]}})
+    assert stood == [Stall(begin_ms * MS, (begin_ms + 2) * MS, lasted_ms * MS)]
+    assert len(sound(both, stood, 20 * MS)) == kept
+    assert sound(both, stalls({}), 20 * MS) == both

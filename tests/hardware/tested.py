@@ -14,7 +14,7 @@ import tomli_w
 from orchestrator.plan import Plan
 from orchestrator.targets.software.network_namespaces import Machines
 from tests.orchestrator.targets.software import bought
-from tests.orchestrator.targets.software.black_box import standing
+from tests.orchestrator.targets.software.black_box import Box, standing
 
 PORTS = {"nic1": "e1", "nic2": "e2", "far": "e3"}
 SUITE = Path(__file__).parent / "test_device.py"
@@ -41,8 +41,8 @@ def suite(
     control: Any, folder: str, told: dict[str, Any], box: dict[str, Any] | None, chosen: str
 ) -> dict[str, Any]:
     """Run it. `told`: what the device's file says besides its cables, and "device": bridge, ours,
-    or one of `bought.ERRORS`. `box`: the settings of a switch of ours. Returns the outcomes by test
-    and the figures by name."""
+    or one of `bought.ERRORS`. `box`: the settings of a switch of ours. Returns outcomes by test,
+    figures by name, and the share of its time for which such a switch had no core."""
     machines = Machines()
     device = machines.add("device").name
     made = told.pop("device")
@@ -51,12 +51,14 @@ def suite(
     inner = {port: f"b-{name}" for port, name in PORTS.items()}
     place = Path(folder)
     (place / "dut.toml").write_text(tomli_w.dumps({"ports": PORTS, **told}))
+    stands: Box | None = None
     with ExitStack() as stack:
         if made == "bridge":
             bought.bridge(machines, device, list(inner.values()))
         elif made == "ours":
             ports = {f"dut.{port}": name for port, name in inner.items()}
-            stack.enter_context(standing(machines, device, "dut", ours(**(box or {})), ports))
+            plan = ours(**(box or {}))
+            stands = stack.enter_context(standing(machines, device, "dut", plan, ports))
         else:
             err = bought.ERRORS[made]
             forwarder = bought.Forwarder(machines, device, list(inner.values()), err)
@@ -68,10 +70,12 @@ def suite(
         words += ["--tailback-device", str(place / "dut.toml")]
         words += ["--tailback-figures", str(place / "figures.json")]
         done = subprocess.run(words, cwd=CLONE, capture_output=True, text=True, check=False)
+        waited = stands.waited_share() if stands is not None else 0.0
     kept = place / "figures.json"
     figures = json.loads(kept.read_text()) if kept.exists() else []
     return {
         "code": done.returncode,
         "said": done.stdout[-20000:] + done.stderr[-2000:],
+        "waited": waited,
         "figures": {one["name"]: one for one in figures},
     }

@@ -113,8 +113,10 @@ def test_integers_of_thousands_of_digits_are_refused_with_their_key(seed: int) -
     draw = random.Random(seed)
     digits = draw.choice([20, 400, 3600, 4299, 10_000])
     number = draw.choice(
-        ["0x" + "f" * digits, "0o" + "7" * max(digits, 23), "0b" + "1" * max(digits, 70)]
-        + ["9" * digits] * (digits < 4300)
+        [
+            *("0x" + "f" * digits, "0o" + "7" * max(digits, 23), "0b" + "1" * max(digits, 70)),
+            draw.choice("+-") + "9" * digits,
+        ]
     )
     keys = ["seed", "duration", "nodes.nic.rate", "traffic.gen.count", "expect"]
     key = draw.choice(keys)
@@ -160,6 +162,41 @@ def test_signal_handlers_of_a_caller_are_as_before() -> None:
     assert command_line(["--version"]) == 0
     assert command_line(["run", "no-such-plan"]) == 2
     assert ([signal.getsignal(number) for number in numbers], sys.unraisablehook) == before
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) > 4, reason="OpenBLAS takes more for more cores")
+@pytest.mark.parametrize("kilobytes", [100_000, 190_000, 300_000, 450_000])
+def test_a_limit_of_memory_is_a_sentence(kilobytes: int, tmp_path: Path) -> None:
+    """Whatever is loaded or made when the limit is reached; what needs less than that works."""
+    words = python_command.module("orchestrator.cli", "run", "quickstart", "--no-report", "--json")
+    line = " ".join(f"'{word}'" for word in [*words, "--out", str(tmp_path)])
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -v {kilobytes}; exec {line}"],
+        env=python_command.environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 3, done.stderr
+    sentences = [one for one in done.stderr.splitlines() if one.startswith("tailback: ")]
+    assert "memory" in sentences[-1], done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_library_that_cannot_be_mapped_lacks_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    from orchestrator.terminal import exit_codes
+
+    inner = OSError("libx.so: failed to map segment from shared object")
+    outer = OSError("Could not find/load shared object file")
+    outer.__context__ = inner
+    for error in (
+        outer,
+        ImportError(str(inner)),
+        OSError("libx.so: cannot allocate memory in TLS"),
+    ):
+        assert exit_codes.explain(error) == exit_codes.INVALID
+        assert "no memory is left" in capsys.readouterr().err
 
 
 def test_no_memory_is_no_miss(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,11 +10,28 @@ from orchestrator.plan import Plan
 from orchestrator.recording import Recording
 from orchestrator.targets.software import plan_job
 from orchestrator.targets.software.network_namespaces import MTU, Machines
+from tests.trials import frame_changes
 from tests.trials.distortions import KINDS, Kind, Place
-from tests.trials.relay import NAME, Relay
+from tests.trials.relay import NAME, Relay, straight
 
 BEGINS = 0.3
 """Of the run's time, before anything happens to it."""
+
+
+FRAMES, RELAY = "frames", "relay alone"
+"""Of a distortion of frames by kind, which is drawn: see `frame_changes`; of the relay that it
+takes, which passes all on as it is: the machine's own share of what that does to a run."""
+BACK = "back"
+"""The way of a distortion of what comes back over a link, from its receiver to its sender."""
+
+
+def kind_of(what: dict[str, Any], pace: float) -> Kind:
+    """The kind of a distortion."""
+    if what["kind"] == RELAY:
+        return Kind((1.0,), "", "", rule=lambda _: straight)
+    if what["kind"] != FRAMES:
+        return KINDS[what["kind"]]
+    return Kind((1.0,), "", "", rule=lambda _: frame_changes.rule(what, 1 / pace))
 
 
 class Watched:
@@ -34,14 +51,15 @@ def run(control: Any, text: str, what: dict[str, Any], pace: float, most: int | 
     """`what`: the kind, its strength, the link; nothing where the run is left alone."""
     begun = threading.Event()
     if what:
-        kind, strength = KINDS[what["kind"]], what["strength"]
+        kind, strength = kind_of(what, pace), what["strength"]
+        back = what.get("way") == BACK
         honest = plan_job.join
 
         def join(plan: Plan, machines: Machines, devices: Any) -> dict[str, tuple[str, int]]:
             def joined(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
                 return honest(plan, machines, devices)
 
-            local, here = _joined(joined, plan, machines, what["link"], kind, strength, pace)
+            local, here = _joined(joined, plan, machines, what["link"], kind, strength, pace, back)
             if kind.before is not None:
                 kind.before(here, strength)
             if kind.during is not None:
@@ -62,6 +80,7 @@ def _joined(
     kind: Kind,
     strength: float,
     pace: float,
+    back: bool,
 ) -> tuple[dict[str, tuple[str, int]], Place]:
     """The machines of a plan, with a relay in the link where the kind has a rule."""
     way = next(way for way in plan.directions() if way.link == link and way.sender.forward)
@@ -79,7 +98,8 @@ def _joined(
     local = honest(plan, machines)
     if kind.rule is not None:
         slow = 1 / pace if kind.unit == "s" else 1.0
-        Relay(machines, kind.rule(strength * slow)).start()
+        rules = kind.rule(strength * slow), straight
+        Relay(machines, *(reversed(rules) if back else rules)).start()
     (_, out), (_, into) = local[way.sender.entity], local[way.receiver.entity]
     return local, Place(machines, ends[0], out, ends[1], into, 1 / pace)
 

@@ -30,7 +30,7 @@ from orchestrator.run.fidelity_thresholds import ORDER
 from orchestrator.targets.software import plan_job
 from orchestrator.targets.software.worker_process import Worker
 from tests.trials import plans
-from tests.trials.distorted import BEGINS
+from tests.trials.distorted import BEGINS, kind_of
 from tests.trials.distortions import KINDS, LATE
 from tests.trials.integrity_table import FAILED, page, red, show
 from tests.trials.lab import ends_on_signals
@@ -62,7 +62,7 @@ def one(what: dict[str, Any], distorted: bool, seed: int, pace: float) -> dict[s
     most = 1 if KINDS[what["kind"]].rule is not None else None  # the other core is the relay's
     began = time.monotonic()
     try:
-        fidelity = _ran(text, what if distorted else {}, pace, most).fidelity or {}
+        fidelity = ran(text, what if distorted else {}, pace, most).fidelity or {}
         verdict, reasons = fidelity["verdict"], fidelity["reasons"]
     except RunFailed as ended:
         verdict, reasons = FAILED, [str(ended)]
@@ -76,11 +76,12 @@ def one(what: dict[str, Any], distorted: bool, seed: int, pace: float) -> dict[s
     }
 
 
-def _ran(text: str, what: dict[str, Any], pace: float, most: int | None) -> Recording:
+def ran(text: str, what: dict[str, Any], pace: float, most: int | None) -> Recording:
+    """What a run measures that is distorted; without a distortion, where there is none."""
     with Worker("tests.trials.distorted:run", text, what, pace, most) as worker:
         stopper = None
         for news in worker.reports():
-            if news == plan_job.STARTED and what and KINDS[what["kind"]].stop is not None:
+            if news == plan_job.STARTED and what and kind_of(what, pace).stop is not None:
                 words = (what, worker.process.pid, pace)
                 stopper = threading.Thread(target=_stop, args=words, daemon=True)
                 stopper.start()
@@ -91,9 +92,10 @@ def _ran(text: str, what: dict[str, Any], pace: float, most: int | None) -> Reco
 
 
 def _stop(what: dict[str, Any], worker: int, pace: float) -> None:
-    stop = KINDS[what["kind"]].stop
+    kind = kind_of(what, pace)
+    stop = kind.stop
     assert stop is not None
-    slow = 1 / pace if KINDS[what["kind"]].unit == "s" else 1.0
+    slow = 1 / pace if kind.unit == "s" else 1.0
     until = time.monotonic() + plan_job.LEAD_NS / 1e9 + 0.9 * DURATION_S / pace
     time.sleep(plan_job.LEAD_NS / 1e9 + BEGINS * DURATION_S / pace)
     stop(worker, what["strength"] * slow, until)
@@ -107,6 +109,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pace", type=float, default=1.0, help="seconds of the run per second")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="these alone")
+    parser.add_argument("--draw", type=int, help="so many distortions, drawn by the seed")
     parser.add_argument("--out", type=Path, default=Path("build/integrity"))
     asked = parser.parse_args()
     ends_on_signals()
@@ -115,6 +118,10 @@ def main() -> int:
     except TailbackError as refused:
         print(refused, file=sys.stderr)
         return refused.exit_code
+    if asked.draw is not None:
+        from tests.trials import drawn_integrity  # which runs what is here
+
+        return drawn_integrity.trial(asked.draw, asked.first, asked.seed, asked.pace, asked.out)
     rows = []
     for number in range(asked.first, asked.first + asked.runs):
         what = chosen(number, asked.kind or list(KINDS))

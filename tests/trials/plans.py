@@ -66,12 +66,25 @@ PAUSED = {
 }
 KINDS: dict[str, dict[str, str]] = {"steady": {}, "loop": LOOP, "paused": PAUSED}
 """What is other than in `short`: nothing; a loop holds a queue at its set point; PAUSE does."""
+MARKED = {
+    'kind = "nic"': 'kind = "nic"\nreaction_point = { plugin = "dctcp", segment = "1500B" }',
+    'buffer = "150KB"': 'buffer = "150KB"\ncongestion_point = { plugin = "red", low = "29999B", '
+    'high = "30KB", max_probability = 1 }',
+    'plugin = "cbr"': 'plugin = "bulk"\ntransport = { plugin = "go-back-n" }',
+    'rate = "0.05Gb/s"\n': "",
+    'service_rate = "0.1Gb/s"': 'service_rate = "0.03Gb/s"',
+}
+LOSSES = MARKED | {
+    'kind = "nic"': 'kind = "nic"\nreaction_point = { plugin = "newreno", segment = "1500B" }',
+}
+DRAWN: dict[str, dict[str, str]] = KINDS | {"marked": MARKED, "losses": LOSSES}
+"""Plans of drawn distortions: also windows that marks hold (DCTCP), and losses (NewReno)."""
 
 
 def of_kind(kind: str, duration: str, seed: int) -> str:
     """The plan in one of its kinds."""
     text = short(duration).replace("seed = 1", f"seed = {seed}")
-    for old, new in KINDS[kind].items():
+    for old, new in DRAWN[kind].items():
         text = text.replace(old, new)
     return text
 

@@ -47,13 +47,14 @@ def tagged(frame: bytes, aside: Sequence[tuple[int, int, bytes]]) -> bytes:
 
 
 class Relay(threading.Thread):
-    """Between the two interfaces of its machine; `rule` is for what comes in by the first."""
+    """Between the two interfaces of its machine; `rule` is for what comes in by the first, `back`
+    for what comes in by the other."""
 
-    def __init__(self, machines: Machines, rule: Rule) -> None:
+    def __init__(self, machines: Machines, rule: Rule, back: Rule = straight) -> None:
         super().__init__(daemon=True)
         with machines._inside(machines.machines[NAME]):
             self._ends = [_open(f"p{number}") for number in range(2)]
-        self._rules = [rule, straight]
+        self._rules = [rule, back]
         self._waiting: list[tuple[float, int, socket.socket, bytes]] = []
         self._count = itertools.count()
 

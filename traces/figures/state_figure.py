@@ -41,9 +41,7 @@ def state_figure(run: Run) -> Figure:
         figures_annotations.phases(panels, run.phases)
         for panel, (metric, columns) in zip(panels, every.items(), strict=True):
             unit = RATIO if columns[0].unit not in ("1", "B", "ps", "bit/s") else unit_of(metric)
-            curves = {
-                column.entity: _values(run, column) for column in _most_variable(run, columns)
-            }
+            curves = {column.entity: _values(run, column) for column in most_variable(run, columns)}
             top = max(float(values.max()) for _, values in curves.values())
             name, one = axis_scale(unit, top)
             for place, (entity, (times, values)) in enumerate(curves.items()):
@@ -56,7 +54,9 @@ def state_figure(run: Run) -> Figure:
     return figure
 
 
-def _most_variable(run: Run, columns: Sequence[Column]) -> list[Column]:
+def most_variable(run: Run, columns: Sequence[Column]) -> list[Column]:
+    """Those `MOST_CURVES` columns whose values have the widest range, in their order."""
+
     def swing(column: Column) -> int:
         values = run.table.column(column.entity, column.quantity)
         return int(values.max()) - int(values.min())

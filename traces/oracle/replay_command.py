@@ -84,7 +84,12 @@ def replay(
     ] = None,
     epoch: Annotated[
         int | None,
-        typer.Option(metavar="NS", help="Start of the run (ns since 1970), if no file states it."),
+        typer.Option(
+            metavar="NS",
+            min=0,
+            max=2**63 - 1,
+            help="Start of the run (ns since 1970), if no file states it.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[

@@ -34,10 +34,9 @@ def count_order(rig, wire, frame, end):
 
 @inlined
 def count_sent(rig, wire, frame):
-    """A frame was put on a wire; it was to be at the other end when it was due."""
+    """Count a frame that was put on a wire; it was to be at the other end when it was due."""
     rig.tally[wire, SENT] += 1
     rig.tally[wire, SENT_PS] += frame.due
-    count_order(rig, wire, frame, SENT)
 
 
 @inlined

@@ -22,6 +22,7 @@ from orchestrator.engine.datapath.emulation_clock import (
     leave_clock,
     next_instant,
 )
+from orchestrator.engine.datapath.frame_guard import guard_received, guard_sent
 from orchestrator.engine.datapath.host_port_io import (
     has_host_queue_space,
     receive_from_programs,
@@ -30,6 +31,7 @@ from orchestrator.engine.datapath.host_port_io import (
 from orchestrator.engine.datapath.libc import monotonic_ns, sched_yield
 from orchestrator.engine.datapath.link_counters import (
     RECEIVED,
+    SENT,
     count_order,
     count_received,
     count_sent,
@@ -135,6 +137,10 @@ def flush_socket(w, rig, socket, first, last):
                     w.octets[index, place] = 0
                 store_frame(w, slot, frame, now, True, w.octets[index])
             count_sent(rig, wire, frame)
+            if rig.guard.out[wire] != NONE:
+                guard_sent(w, rig.guard, rig.guard.out[wire], index)
+            else:
+                count_order(rig, wire, frame, SENT)
             if timed:
                 departure_times.record_sent(w, rig, socket, wire, frame)
             port_backend.post(w, rig, wire, index, known, frame.length)
@@ -207,7 +213,10 @@ def process_batch(w, rig, socket, until):
             w.nodes[w.ports[port].node].foreign += 1
             port_backend.arm(rig, k, index)
             continue
-        count_order(rig, wire, frame, RECEIVED)
+        if rig.guard.into[wire] != NONE:
+            guard_received(w, rig.guard, rig.guard.into[wire], index, now)
+        else:
+            count_order(rig, wire, frame, RECEIVED)
         fresh = take(w)
         if fresh == NONE:
             port_backend.arm(rig, k, index)

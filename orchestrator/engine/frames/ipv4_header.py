@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.address_index import UNKNOWN, mac_of
 from orchestrator.engine.frames.big_endian import get16, put16, put48
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import compiled, inlined
 
 
 @compiled
@@ -29,15 +29,22 @@ def rewrite(octets, mark, hops):
 
 @compiled
 def put_word(octets, place, new):
-    """Write a word of the IP header where it differs; the checksum follows (RFC 1624)."""
+    """Write a word of the frame's IP header where it differs; the checksum follows."""
+    replace_word(octets, place, new, at.IP)
+
+
+@inlined
+def replace_word(octets, place, new, header):
+    """Write a word of the IP header that begins at `header` where it differs; the checksum follows
+    (RFC 1624)."""
     old = get16(octets, place)
     if new == old:
         return
     put16(octets, place, new)
-    total = (get16(octets, at.IP + 10) ^ 0xFFFF) + (old ^ 0xFFFF) + new
+    total = (get16(octets, header + 10) ^ 0xFFFF) + (old ^ 0xFFFF) + new
     total = (total & 0xFFFF) + (total >> 16)
     total = (total & 0xFFFF) + (total >> 16)
-    put16(octets, at.IP + 10, total ^ 0xFFFF)
+    put16(octets, header + 10, total ^ 0xFFFF)
 
 
 @compiled

@@ -135,9 +135,14 @@ def schedule_flow(w, flow_index, now):
 
 
 @compiled
-def remove_ready_flow(w, lane):
-    """Take that flow out of a lane's ready ones whose frame is the first in the shared queue."""
+def find_next_flow(w, lane):
+    """The flow of a lane that sends next, and the one before it in the list, or NONE.
+
+    It is the first ready one or, among those of a shared host queue, the one with the oldest frame.
+    """
     chosen, before_chosen = lane.ready_head, NONE
+    if w.flows[chosen].shared == 0:
+        return chosen, before_chosen
     index, before = lane.ready_head, NONE
     while index != NONE:
         flow = w.flows[index]
@@ -145,6 +150,13 @@ def remove_ready_flow(w, lane):
             chosen, before_chosen = index, before
         before = index
         index = flow.ready_next
+    return chosen, before_chosen
+
+
+@compiled
+def remove_ready_flow(w, lane):
+    """Take that flow out of a lane's ready ones whose frame is the first in the shared queue."""
+    chosen, before_chosen = find_next_flow(w, lane)
     after = w.flows[chosen].ready_next
     if before_chosen == NONE:
         lane.ready_head = after
@@ -246,7 +258,7 @@ def wake_flow(w, flow_index, now):
     at_once = port.control_head == NONE and now >= max(
         port.free_at, port.paused_until, lane.paused_until
     )
-    if at_once and lane.ready_head == NONE and lane.granted == NEVER and w.clock[0].lanes == 1:
+    if at_once and lane.ready_head == NONE and lane.granted == NEVER and w.clock[0].direct != 0:
         send_head_frame(w, flow.port, flow_index, now)
         return False
     serve_port = append_ready_flow(w, flow_index)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_events import SCHEDULER_SENT
+from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.buffer import leave_buffer
 from orchestrator.engine.node.control_frames import is_pause, pop_control
 from orchestrator.engine.node.crossbar import on_output_departure
 from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.lane_flow_control import use_credit
+from orchestrator.engine.node.lane_offer import choose_lane, has_more, takes_own
 from orchestrator.engine.node.lazy_egress import sync_egress
-from orchestrator.engine.node.nic_transmit import send_ready_flow
+from orchestrator.engine.node.nic_transmit import find_next_flow, send_ready_flow
 from orchestrator.engine.node.port_wakeup import ready_at, schedule_port
 from orchestrator.engine.node.transmitter import cached_wire_time, transmit
 from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
@@ -50,20 +53,56 @@ def send_from_queue(w, port_index, queue_index, now):
 
 @compiled
 def is_own_turn(w, lane):
-    """True if a port sends a frame of its node's own flows, one of which is ready.
+    """Take the turn of a lane with a ready flow; True if that flow sends, not the lane's queue."""
+    own = takes_own(w, lane)
+    if lane.queue != NONE and w.queues[lane.queue].frames > 0:
+        lane.own_turn = 1 - lane.own_turn
+    return own
 
-    At a host that forwards these and the frames of others, in the lane's queue, take turns.
-    """
-    if lane.queue == NONE or w.queues[lane.queue].frames == 0:
-        return True
-    lane.own_turn = 1 - lane.own_turn
-    return lane.own_turn == 1
+
+@inlined
+def send_from_lane(w, port_index, lane, now):
+    """A lane of a free port that may send sends one frame."""
+    port = w.ports[port_index]
+    sent, lost = port.bytes_out, port.frames_lost
+    if lane.ready_head != NONE and is_own_turn(w, lane):
+        send_ready_flow(w, port_index, lane, now)
+    else:
+        send_from_queue(w, port_index, lane.queue, now)
+    if lane.granted != NEVER and port.frames_lost == lost:
+        use_credit(w, port_index, lane, port.bytes_out - sent, now)
+
+
+@compiled
+def send_scheduled(w, port_index, now):
+    """The lane that a port's scheduler chooses sends a frame, if one may."""
+    port = w.ports[port_index]
+    chosen = choose_lane(w, port, now)
+    if chosen == NONE:
+        return
+    lane = w.lanes[chosen]
+    before, flow_index = port.bytes_out, NONE
+    if lane.ready_head != NONE and takes_own(w, lane):
+        flow_index = find_next_flow(w, lane)[0]
+    send_from_lane(w, port_index, lane, now)
+    scheduler = w.schedulers[port.scheduler - 1]
+    scheduler.sent = port.bytes_out - before
+    if scheduler.sent > 0:  # 0: the congestion point dropped all that the lane had
+        if not has_more(w, port, lane, flow_index, now):
+            scheduler.backlogged &= ~(1 << scheduler.priority[chosen - port.first_lane])
+        spare = w.frames[w.frames.size - 1]
+        kernel_calls.call_time_kernel(
+            w, scheduler.algorithm, SCHEDULER_SENT, scheduler, spare, now, spare
+        )
 
 
 @inlined
 def send_data(w, port_index, now):
-    """The next lane that can sends a frame; lanes take turns."""
+    """The next lane that can sends a frame: lanes take turns, unless the port has a scheduler."""
     port = w.ports[port_index]
+    if port.scheduler != 0:
+        send_scheduled(w, port_index, now)
+        return
     lanes = w.clock[0].lanes
     place = port.turn
     for _ in range(lanes):
@@ -73,13 +112,7 @@ def send_data(w, port_index, now):
             place = 0
         if ready_at(w, port, lane) <= now:
             port.turn = place
-            sent, lost = port.bytes_out, port.frames_lost
-            if lane.ready_head != NONE and is_own_turn(w, lane):
-                send_ready_flow(w, port_index, lane, now)
-            else:
-                send_from_queue(w, port_index, lane.queue, now)
-            if lane.granted != NEVER and port.frames_lost == lost:
-                use_credit(w, port_index, lane, port.bytes_out - sent, now)
+            send_from_lane(w, port_index, lane, now)
             return
 
 

@@ -37,6 +37,7 @@ class World:
     limiters: np.ndarray  # LIMITER[n]
     flows: np.ndarray  # FLOW[n]
     agenda: np.ndarray  # AGENDA[n]: of each late port of a NIC, then of its flows
+    schedulers: np.ndarray  # SCHEDULER[n]: of ports whose lanes do not take turns
     commands: np.ndarray  # COMMAND[n], in time order
     instances: np.ndarray  # INSTANCE[n]
     voqs: np.ndarray  # VOQ[n]
@@ -105,6 +106,7 @@ FIELDS = {
     "limiters": (records.LIMITER, 1),
     "flows": (records.FLOW, 1),
     "agenda": (records.AGENDA, 1),
+    "schedulers": (records.SCHEDULER, 1),
     "commands": (records.COMMAND, 1),
     "instances": (records.INSTANCE, 1),
     "voqs": (records.VOQ, 1),

@@ -38,6 +38,7 @@ from orchestrator.targets.software.control_thread import ControlThread
 from orchestrator.targets.software.datapath_thread import Thread
 from orchestrator.targets.software.dut.dut_fidelity import foreign
 from orchestrator.targets.software.link_end_counters import ends_of
+from orchestrator.targets.software.link_guards import LinkGuards
 from orchestrator.targets.software.mtu_check import narrow
 from orchestrator.targets.software.network_namespaces import Machines
 from orchestrator.targets.software.packet_backends import PACKETS, Backend, StampedPackets
@@ -112,7 +113,9 @@ def host(control: Any, record: dict[str, Any]) -> None:
     machines, local = build_machines(resolved.plan, spec)
     control.report((COMPILING, {}))
     backend = spec.backend()
-    shared = share(spec, demand_of(resolved).horizon_ps)
+    demand = demand_of(resolved)
+    shared = share(spec, demand.horizon_ps)
+    shared.guards = LinkGuards.of(resolved.plan, local, demand.reaction_ps).prefault()
     groups = shares(resolved.plan, spec.threads, spec.nodes)
     with compile_lock():
         rehearse(resolved, machines, local, groups[0])
@@ -168,8 +171,9 @@ def host(control: Any, record: dict[str, Any]) -> None:
         record["datapath"] |= {"clocks": clocked} if clocked else {}
         record["datapath"] |= {"why": spec.why} if spec.why else {}
     try:
-        ends = ends_of(threads, machines, local)
-        write(Path(spec.spool), resolved, spec, machines, threads, record | {"ends": ends})
+        record["ends"] = ends_of(threads, machines, local)
+        record["guarded"] = shared.guards.words(threads)
+        write(Path(spec.spool), resolved, spec, machines, threads, record)
     except OSError as error:
         if not disk_space.is_full(error):
             raise

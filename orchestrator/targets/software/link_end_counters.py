@@ -16,6 +16,7 @@ from orchestrator.engine.datapath.link_counters import (
     WORDS,
 )
 from orchestrator.plan import Plan
+from orchestrator.run.guarded_link import GuardedLink
 from orchestrator.run.link_conservation import LinkCounts
 from orchestrator.targets.software.datapath_thread import Thread
 from orchestrator.targets.software.network_namespaces import Machines
@@ -68,12 +69,17 @@ def _owned_machines(machines: Machines) -> list[str]:
 
 
 def crossings_of(
-    plan: Plan, parts: Sequence[Mapping[str, Sequence[int]]], ended_ps: int
+    plan: Plan,
+    parts: Sequence[Mapping[str, Sequence[int]]],
+    ended_ps: int,
+    guarded: Mapping[str, GuardedLink] | None = None,
 ) -> list[LinkCounts]:
     """Every direction of every link whose two ends were counted.
 
     `parts`: the ports of each machine. Times are compared where both ends have one clock.
+    `guarded`: by direction, what the guards of links counted; these count order and copies, too.
     """
+    guarded = guarded or {}
     part_of = {port: part for part, ends in enumerate(parts) for port in ends}
     found = []
     for way in plan.directions():
@@ -84,6 +90,7 @@ def crossings_of(
         link = plan.links[way.link]
         back = link.delay if link.delay_back is None else link.delay_back
         alike = part_of[sender] == part_of[receiver]
+        guard = guarded.get(way.entity)
         found.append(
             LinkCounts(
                 entity=way.entity,
@@ -93,10 +100,15 @@ def crossings_of(
                 dropped=given_up([here], here[DROPPED], unsent=0),
                 came=_counted(there[CAME]),
                 departed=here[DEPARTED],
-                repeated=there[RECEIVED_REPEATED] - here[SENT_REPEATED],
-                reordered=there[RECEIVED_LATE] - here[SENT_LATE],
+                repeated=there[RECEIVED_REPEATED] - here[SENT_REPEATED]
+                if guard is None
+                else guard.total("repeated"),
+                reordered=there[RECEIVED_LATE] - here[SENT_LATE]
+                if guard is None
+                else guard.total("reordered"),
                 delay_ps=link.delay if way.sender.forward else back,
                 extra_ps=_extra(here, there, ended_ps) if alike else None,
+                guarded=guard,
             )
         )
     return found

@@ -35,6 +35,7 @@ from orchestrator.targets.software.control_thread import CHANGED, ControlThread
 from orchestrator.targets.software.datapath_thread import Thread, start
 from orchestrator.targets.software.dut.dut_fidelity import foreign
 from orchestrator.targets.software.link_end_counters import crossings_of, ends_of, given_up
+from orchestrator.targets.software.link_guards import LinkGuards
 from orchestrator.targets.software.mtu_check import narrow, with_narrow
 from orchestrator.targets.software.network_namespaces import Machines, port_of
 from orchestrator.targets.software.pace_step import SLOWEST
@@ -127,6 +128,7 @@ def _driven(
     demand = demand_of(resolved)
     slots = slot_times(plan.duration) if live else []
     shared = Shared.of(len(groups), demand.horizon_ps, round(pace * REAL_TIME))
+    guards = shared.guards = LinkGuards.of(plan, local, demand.reaction_ps).prefault()
     threads = [
         Thread(
             *(resolved, machines, local, nodes, number, shared, list(hosts.networks), slots),
@@ -165,7 +167,9 @@ def _driven(
         raise RunFailed(
             f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run"
         )
-    recording = _recording(resolved, machines, local, threads, demand, epoch_ns, prepared)
+    recording = _recording(
+        *(resolved, machines, local, threads, guards, demand, epoch_ns, prepared)
+    )
     recording.datapath = backend.describe() | carried.said | frame_lateness.lateness_table(threads)
     recording.fidelity = (recording.fidelity or {}) | {"datapath": recording.datapath}
     recording.programs = ran
@@ -194,6 +198,7 @@ def _recording(
     machines: Machines,
     local: dict[str, tuple[str, int]],
     threads: list[Thread],
+    guards: LinkGuards,
     demand: Demand,
     epoch_ns: int,
     prepared: dict[str, Any],
@@ -219,7 +224,8 @@ def _recording(
     )
     ends = ends_of(threads, machines, local)
     lost["interfaces"] = given_up(ends.values(), lost["interfaces"], lost["unsent"])
-    crossings = crossings_of(resolved.plan, [ends], ran)
+    guarded = guards.results(ran, int(threads[0].rig.horizon[0]), pace)
+    crossings = crossings_of(resolved.plan, [ends], ran, guarded)
     lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
     measured = Measured(
         lateness=np.sum([thread.rig.lateness[:-1] for thread in threads], axis=0),

@@ -27,6 +27,7 @@ class SoftwareOptions(TargetOptions):
     cores: int | None = Field(
         None,
         ge=1,
+        le=1024,
         description="How many cores its data path spins on at most; by default two where there "
         "are. 1 leaves one of two to a console.",
     )

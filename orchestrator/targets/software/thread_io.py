@@ -19,6 +19,7 @@ from orchestrator.engine.datapath import (
 )
 from orchestrator.engine.datapath.emulation_clock import NS_PER_US, REAL_TIME
 from orchestrator.engine.datapath.error_queue import Errors, error_messages
+from orchestrator.engine.datapath.frame_guard import Guard
 from orchestrator.engine.datapath.host_port_io import HOST_BATCH
 from orchestrator.engine.datapath.link_counters import WORDS
 from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, sender
@@ -26,6 +27,7 @@ from orchestrator.engine.datapath.packet_socket_io import poll_words
 from orchestrator.engine.datapath.xdp_socket_io import Rings
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.engine.records import NEVER, NONE, PROGRAMS
+from orchestrator.targets.software.link_guards import LinkGuards, no_guard
 from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines, port_of
 from orchestrator.targets.software.packet_backends import PACKETS, Backend
 
@@ -59,6 +61,7 @@ class Rig(NamedTuple):
     port_rows: np.ndarray  # int64[k, m]: port row by socket and interface index less `first`
     wire_rows: np.ndarray  # int64[k, m]: wire by socket and interface index, likewise
     tally: np.ndarray  # int64[n, 8]: see orchestrator.engine.datapath.link_counters
+    guard: Guard
     latest: np.ndarray  # int64[2, n, flows]: highest sequence sent and received by wire and flow
     incoming: Batch
     arrivals: np.ndarray  # int64[3]: see orchestrator.engine.datapath.arrival_times
@@ -103,6 +106,8 @@ class Shared:
     held: np.ndarray
     progress: np.ndarray
     speed: int = REAL_TIME
+    guards: LinkGuards | None = None
+    """Guards of the run's links; None: its frames have no check words."""
 
     @property
     def horizon_ns(self) -> int:
@@ -183,6 +188,7 @@ def build(
         port_rows=port_rows,
         wire_rows=wire_rows,
         tally=np.zeros((len(wired), WORDS), np.int64),
+        guard=no_guard(len(wired)) if shared.guards is None else shared.guards.wired(wired),
         latest=np.full((2, len(wired), len(world.flows)), NONE, np.int64),
         incoming=incoming,
         arrivals=asked,

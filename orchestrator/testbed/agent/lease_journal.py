@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator import ownership, private_cache
+from orchestrator import bounded_json, ownership, private_cache
 from orchestrator.errors import BadInput
 from orchestrator.run import folder_lock
 from orchestrator.testbed.agent.nic_claims import restore
@@ -86,7 +86,7 @@ class Journal:
         found: list[str] = []
         for path in sorted((self.folder / LEASES).iterdir()):
             with suppress(OSError, ValueError, TypeError, AttributeError):  # half-written: nothing
-                what = json.loads(_read_own(path))
+                what = bounded_json.loads(_read_own(path))
                 found += _remove(path.name, what.get("worker"), what.get("nics", {}))
             path.unlink(missing_ok=True)
         for path in (self.folder / SPOOL).iterdir():

@@ -21,6 +21,8 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external_nodes import externals
 from orchestrator.recording import Recording
+from orchestrator.run import guarded_link
+from orchestrator.run.guarded_link import GuardedLink
 from orchestrator.run.run_fidelity import Measured, advised_pace, judge
 from orchestrator.targets.software.concurrent_runs import ConcurrentRun, with_concurrent_runs
 from orchestrator.targets.software.dut.dut_cables import Cable
@@ -283,6 +285,15 @@ def _ends(part: AgentRecording, resolved: ResolvedPlan) -> dict[str, list[int]]:
     return found
 
 
+def _guarded(part: AgentRecording) -> dict[str, GuardedLink]:
+    """Guarded links inside a part. Raises RunFailed for what is none."""
+    try:
+        return guarded_link.read(part.words.get("guarded", {}))
+    except ValidationError as error:
+        text = f"its results have no counts of guarded links ({sentence(error)})"
+        raise RunFailed(f"agent {part.machine}: {text}") from None
+
+
 def _pause_intervals(parts: list[AgentRecording]) -> None:
     rows = min(len(part.arrays["times"]) for part in parts)
     for part in parts:
@@ -307,7 +318,8 @@ def _fidelity(
         "no descriptor": sum(part.int("no_descriptor") for part in parts),
         "not understood": sum(part.int("foreign") for part in parts),
     }
-    crossings = crossings_of(resolved.plan, ends, int(recording.times_ps[-1]))
+    guarded = {name: one for part in parts for name, one in _guarded(part).items()}
+    crossings = crossings_of(resolved.plan, ends, int(recording.times_ps[-1]), guarded)
     lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
     if externals(resolved.plan):  # a DUT's drops and duplicates are not our losses
         lost["between"] = sum(one.lost for one in crossings)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from orchestrator import bounded_json
 
 VERSION = 1
 """Of the messages; both ends must speak the same."""
@@ -26,7 +27,7 @@ NAME = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.>/:{}-]{0,199}$")
 class WireMessage(BaseModel):
     """Base of all messages: unknown keys are refused, nothing is converted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Request(WireMessage):
@@ -74,9 +75,10 @@ def unpack(octets: bytes, kind: type[Request] | type[Answer]) -> Any:
     if len(octets) > LONGEST:
         raise Unacceptable("too-long", f"a message has at most {LONGEST} octets")
     try:
-        data = json.loads(octets)
+        data = bounded_json.loads(octets)
     except (ValueError, RecursionError):
-        raise Unacceptable("not-json", "a message is a JSON object") from None
+        text = "a message is a JSON object, of finite numbers and integers of 64 bits"
+        raise Unacceptable("not-json", text) from None
     if not isinstance(data, dict):
         raise Unacceptable("not-json", "a message is a JSON object")
     version = data.get("v")

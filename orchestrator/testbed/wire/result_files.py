@@ -6,15 +6,15 @@ writes it raises RunFailed.
 
 from __future__ import annotations
 
-import json
 import math
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from orchestrator import bounded_json
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sample_columns import probes
 from orchestrator.assembly.timeline_commands import marks
@@ -30,7 +30,6 @@ SPARE = 256 * 2**20
 """Octets of histograms, tables of messages and stalls, beside samples and captures."""
 PER_FRAME = 64
 """Octets of a captured frame besides those that were kept of it."""
-_FAR = 2**63
 _BROKEN = (OSError, ValueError, KeyError, EOFError, RecursionError, RuntimeError, MemoryError)
 _BROKEN_ARCHIVE = (zipfile.BadZipFile, zlib.error, NotImplementedError, *_BROKEN)
 
@@ -91,30 +90,12 @@ def read_words(path: Path) -> dict[str, Any]:
             text = file.read(MOST_WORDS + 1)
         if len(text) > MOST_WORDS:
             raise RunFailed(f"its results have more than {MOST_WORDS} octets of JSON")
-        table = json.loads(
-            text, parse_int=_integer, parse_float=_finite, parse_constant=_no_constant
-        )
+        table = bounded_json.loads(text)
     except _BROKEN as error:
         raise RunFailed(f"its results cannot be read ({_reason(error)})") from None
     if not isinstance(table, dict):
         raise RunFailed("its results have no table of JSON")
     return table
-
-
-def _integer(text: str) -> int:
-    if len(text) > 20 or not -_FAR <= int(text) < _FAR:
-        raise ValueError("a number of more than 64 bits")
-    return int(text)
-
-
-def _finite(text: str) -> float:
-    if not math.isfinite(number := float(text)):
-        raise ValueError("a number that is not finite")
-    return number
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
 
 
 def _reason(error: BaseException) -> str:

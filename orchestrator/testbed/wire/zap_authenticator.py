@@ -20,6 +20,8 @@ from orchestrator.testbed import curve_keys
 
 LOOK_S = 0.25
 """For which keys that were read count: a revoked one is good for no longer than that."""
+MISS_S = 0.01
+"""After which the keys are read again for one that is not among them: it may be new."""
 ENDPOINT = "inproc://zeromq.zap.01"
 ANSWER_FRAMES = 6
 Denied = Callable[[str, str], None]
@@ -43,7 +45,8 @@ class AuthorisedKeys:
 
     def caller(self, public: str) -> curve_keys.Caller | None:
         """Holder of a key; None when it is not authorised, or the keys cannot be trusted."""
-        if time.monotonic() - self._read_s >= LOOK_S:
+        age_s = time.monotonic() - self._read_s
+        if age_s >= LOOK_S or (public not in self._known and age_s >= MISS_S):
             self.read()
         return self._known.get(public)
 

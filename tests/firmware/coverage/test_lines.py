@@ -48,6 +48,15 @@ def test_counters_are_read_with_their_place_and_instance(tmp_path: Path) -> None
     ]
 
 
+def test_a_kept_model_may_be_of_another_clone(tmp_path: Path) -> None:
+    other = tmp_path.joinpath("clone", *RTL.parts[-2:], "qcn_rp.v")
+    path = written(tmp_path / "0.dat", (str(other), 9, 5, "if", NIC, 3))
+    assert list(read_counters(path)) == [PointCount(CoveragePoint("qcn_rp", 9, 5, "if"), NIC, 3)]
+    absent = other.with_name("absent.v")
+    with pytest.raises(RunFailed, match="no place in our Verilog"):
+        list(read_counters(written(tmp_path / "1.dat", (str(absent), 9, 5, "if", NIC, 3))))
+
+
 def test_what_is_no_count_of_our_verilog_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="no lines were counted"):
         list(read_counters(tmp_path / "absent.dat"))

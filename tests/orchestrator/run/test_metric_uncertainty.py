@@ -12,6 +12,7 @@ from orchestrator.run.error_bars import errorbars
 from orchestrator.run.metric_uncertainty import (
     EXACT,
     Distortion,
+    LinkStall,
     backlog_s,
     is_uncertain,
     uncertainty,
@@ -41,6 +42,10 @@ LATE = Distortion(late_mean_s=20e-6, late_p99_s=2e-3, late_max_s=5e-3, rate_bps=
         ("queue_bytes.sd", 1e6, LATE, 250_000),
         ("queue_bytes.max", 1e6, LATE, 625_000),
         ("reassembly_bytes.max", 1e6, LATE, 625_000),
+        ("queue_bytes.sd", 1e3, Distortion(rate_bps=8e9, stall=LinkStall(rms_s=1e-3)), 1e6),
+        ("queue_bytes.mean", 1e3, Distortion(rate_bps=8e9, stall=LinkStall(mean_s=1e-3)), 1e6),
+        ("queue_bytes.max", 1e3, Distortion(rate_bps=8e9, stall=LinkStall(max_s=1e-3)), 1e6),
+        ("latency_s.p99", 1e-4, Distortion(stall=LinkStall(p99_s=3e-3)), 3e-3),
         ("utilization", 0.5, Distortion(share=0.01), 0.005),
         ("throughput_bps", 1e9, Distortion(share=0.01), 1e7),
         ("latency_s.mean", 1e-4, Distortion(late_p99_s=1e-3, backlog_s=4e-3), 4e-3),

@@ -35,6 +35,7 @@ PLANS: dict[Capability, tuple[str, str]] = {
     Capability.TRIMMING: ("credits-incast", "trim"),
     Capability.ENTROPY: ("nscc", "nscc"),
     Capability.LANES: ("priority-demotion", "priority-demotion"),
+    Capability.SCHEDULERS: ("strict-priority", "strict-priority"),
     Capability.DEPENDENCIES: ("all-reduce", "all-reduce"),
 }
 """A plan that needs each, and what of it is named then."""

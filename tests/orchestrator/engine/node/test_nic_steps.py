@@ -352,7 +352,7 @@ def test_who_finds_the_port_free_lets_a_control_frame_go_first() -> None:
 
 def test_a_frame_that_finds_the_port_free_is_the_turn_of_its_lane() -> None:
     nic = Sender()
-    nic.world.clock[0].lanes = 2
+    nic.world.clock[0].lanes, nic.world.clock[0].direct = 2, 0
     nic.world.flows[2].lane = 1
     nic.makes(0)
     assert nic.sent() == [0]

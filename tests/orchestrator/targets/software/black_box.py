@@ -14,6 +14,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from orchestrator.engine.records import NEVER
@@ -30,6 +32,21 @@ JOB = "orchestrator.targets.software.hosted_nodes_job:host"
 LEAD_NS = 100_000_000
 
 
+@dataclass(frozen=True)
+class Box:
+    """The process that a device of ours is."""
+
+    process: int
+    began_ns: int
+
+    def waited_share(self) -> float:
+        """Share of its time for which a thread of it was ready to run and had no core."""
+        waited = [0]
+        for path in Path(f"/proc/{self.process}/task").glob("*/schedstat"):
+            waited.append(int(path.read_text(encoding="ascii").split()[1]))
+        return max(waited) / max(time.monotonic_ns() - self.began_ns, 1)
+
+
 def nothing(number: int, octets: bytes) -> list[tuple[float, bytes]]:
     """Of data frames: those are for the data path."""
     return []
@@ -38,7 +55,7 @@ def nothing(number: int, octets: bytes) -> list[tuple[float, bytes]]:
 @contextmanager
 def standing(
     machines: Machines, device: str, node: str, plan: Plan, ports: dict[str, str]
-) -> Iterator[None]:
+) -> Iterator[Box]:
     """A node of a plan, which drives `ports` (of the plan -> interface of its namespace) until the
     block is left. The plan has to be long enough, and to have the addresses of those around it."""
     with machines.inside(device):
@@ -73,7 +90,7 @@ def standing(
                 punt.start()
                 worker.order((time.monotonic_ns() + LEAD_NS, 0))
                 assert any(stage == RUNNING for stage, _ in reports)
-                yield
+                yield Box(worker.process.pid, time.monotonic_ns())
                 worker.process.kill()
         finally:
             punt.stop.set()

@@ -36,7 +36,7 @@ def delayed(control: Any, text: str, pace: float) -> Recording:
 
     def meddle(machines: Machines) -> None:
         with machines._inside(machines.machines["switch"]), IPRoute() as netlink:
-            shaped = {"rate": "50mbit", "burst": 3000, "limit": 4_000_000}
+            shaped = {"rate": "20mbit", "burst": 3000, "limit": 4_000_000}
             netlink.tc("add", "tbf", FIRST_INTERFACE + 1, 0x10000, parent=0xFFFFFFFF, **shaped)
 
     return _distorted(meddle, control, text, pace)

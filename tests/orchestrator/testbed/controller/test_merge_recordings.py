@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from orchestrator.engine.node.latency_histogram import latency_edges
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
+from orchestrator.run.guarded_link import GuardedLink, KindCounts
 from orchestrator.targets.software.link_end_counters import DEPARTED, END_WORDS
 from orchestrator.testbed.controller.clock_correction import ClockCorrection
 from orchestrator.testbed.controller.merge_recordings import AgentRecording, merge
@@ -344,6 +346,24 @@ def test_what_is_under_way_at_the_end_is_on_its_way_until_then(whole: Assembly) 
     told = merged(whole, [alone]).fidelity["links"]["nic>switch"]
     due = whole.resolved.plan.links[next(iter(whole.resolved.plan.links))].delay / 1e12
     assert told["delay_s"] == pytest.approx(due + 1e-6)
+
+
+def test_guarded_links_inside_a_machine_are_judged(
+    whole: Assembly, parts: list[AgentRecording]
+) -> None:
+    """A machine guards the links between its own nodes; its counts are those of a stranger."""
+    alone = everything(whole)
+    unknown_to_nics([alone])
+    link = GuardedLink({"data": KindCounts(sent=7, received=7, changed=3)})
+    alone.words["guarded"] = {"nic>switch": dataclasses.asdict(link)}
+    told = merged(whole, [alone]).fidelity
+    assert told["links"]["nic>switch"]["kinds"]["data"]["changed"] == 3
+    reasons = [one for one in told["reasons"] if "changed the contents of 3 data frames" in one]
+    assert len(reasons) == 1
+    assert told["verdict"] == "invalid"
+    parts[0].words["guarded"] = {"nic>switch": {"kinds": 7}}
+    with pytest.raises(RunFailed, match="no counts of guarded links"):
+        merged(whole, parts)
 
 
 def test_a_machine_may_have_one_column(whole: Assembly, parts: list[AgentRecording]) -> None:

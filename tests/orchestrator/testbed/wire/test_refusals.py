@@ -106,6 +106,26 @@ def test_an_authorised_key_gets_an_answer(tmp_path: Path):
     on_bench(tmp_path, what)
 
 
+def test_a_key_counts_as_soon_as_it_is_authorised(tmp_path: Path):
+    """Also where the server has just read its keys for another one's request."""
+
+    async def what(bench: Bench) -> None:
+        friend = bench.asker(bench.friend)
+        for number in range(5):
+            pair = curve_keys.make(tmp_path / f"new{number}", f"new{number}")
+            public = str(tmp_path / f"new{number}" / curve_keys.PUBLIC)
+            await asyncio.sleep(LOOK_S)
+            await friend.ask("do", within_s=PATIENCE_S)
+            curve_keys.authorise(tmp_path / "server", public)
+            late = bench.asker(pair)
+            body, _ = await late.ask("do", within_s=PATIENCE_S)
+            assert body == {"peer": f"new{number}"}
+            late.close()
+        friend.close()
+
+    on_bench(tmp_path, what)
+
+
 async def rejected(bench: Bench, asker: RpcClient) -> None:
     began = time.monotonic()
     with pytest.raises((Unanswered, Refusal), match="key rejected"):

@@ -1,0 +1,155 @@
+"""gRPC transport of the OTG server, on the stubs of `snappi`; loopback only, as it has no token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from typing import Any
+
+import grpc
+from google.protobuf import json_format
+from snappi import otg_pb2, otg_pb2_grpc
+
+from orchestrator.errors import BadInput
+from orchestrator.otg.otg_reader import OtgError
+from orchestrator.otg.otg_service import Message, OtgService
+
+THREADS = 8
+CHUNK_OCTETS = 1 << 20
+"""Of an answer that is streamed."""
+GRACE_S = 1.0
+CODES = {False: grpc.StatusCode.INVALID_ARGUMENT, True: grpc.StatusCode.INTERNAL}
+
+
+def as_dict(message: Any) -> Message:
+    """JSON form of a message of the model."""
+    found: Message = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return found
+
+
+class OtgServicer(otg_pb2_grpc.OpenapiServicer):
+    """The calls of the model; those that stream carry the same messages in pieces."""
+
+    def __init__(self, service: OtgService) -> None:
+        self._service = service
+
+    def _served(self, context: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except OtgError as error:
+            context.abort(CODES[error.internal], json.dumps(error.message()))
+        except OSError as error:
+            failed = OtgError([f"this machine: {error}"], internal=True)
+            context.abort(CODES[True], json.dumps(failed.message()))
+
+    def _reply(self, kind: Any, field: str, message: Message) -> Any:
+        return json_format.ParseDict({field: message}, kind())
+
+    def SetConfig(self, request: Any, context: Any) -> Any:
+        """Replace the configuration."""
+        found = self._served(context, self._service.set_config, as_dict(request.config))
+        return self._reply(otg_pb2.SetConfigResponse, "warning", found)
+
+    def streamSetConfig(self, request_iterator: Any, context: Any) -> Any:
+        """Replace the configuration, which comes in pieces."""
+        config = otg_pb2.Config.FromString(b"".join(piece.datum for piece in request_iterator))
+        return self.SetConfig(otg_pb2.SetConfigRequest(config=config), context)
+
+    def GetConfig(self, request: Any, context: Any) -> Any:
+        """The configuration."""
+        return self._reply(otg_pb2.GetConfigResponse, "config", self._service.get_config())
+
+    def streamGetConfig(self, request: Any, context: Any) -> Iterator[Any]:
+        """The configuration, in pieces."""
+        yield from _pieces(self.GetConfig(request, context).config.SerializeToString())
+
+    def SetControlState(self, request: Any, context: Any) -> Any:
+        """Start and stop traffic and captures."""
+        message = as_dict(request.control_state)
+        found = self._served(context, self._service.set_control_state, message)
+        return self._reply(otg_pb2.SetControlStateResponse, "warning", found)
+
+    def streamSetControlState(self, request_iterator: Any, context: Any) -> Any:
+        """The same, in pieces."""
+        octets = b"".join(piece.datum for piece in request_iterator)
+        state = otg_pb2.ControlState.FromString(octets)
+        return self.SetControlState(otg_pb2.SetControlStateRequest(control_state=state), context)
+
+    def GetMetrics(self, request: Any, context: Any) -> Any:
+        """Metrics of ports or flows."""
+        message = as_dict(request.metrics_request)
+        found = self._served(context, self._service.get_metrics, message)
+        return self._reply(otg_pb2.GetMetricsResponse, "metrics_response", found)
+
+    def streamGetMetrics(self, request: Any, context: Any) -> Iterator[Any]:
+        """The same, in pieces."""
+        answer = self.GetMetrics(request, context)
+        yield from _pieces(answer.metrics_response.SerializeToString())
+
+    def GetCapture(self, request: Any, context: Any) -> Any:
+        """The capture file of a port."""
+        message = as_dict(request.capture_request)
+        found = self._served(context, self._service.get_capture, message)
+        return otg_pb2.GetCaptureResponse(response_bytes=found)
+
+    def streamGetCapture(self, request: Any, context: Any) -> Iterator[Any]:
+        """The same, in pieces."""
+        yield from _pieces(self.GetCapture(request, context).response_bytes)
+
+    def GetVersion(self, request: Any, context: Any) -> Any:
+        """Versions."""
+        return self._reply(otg_pb2.GetVersionResponse, "version", self._service.get_version())
+
+    def _unsupported(self, name: str, context: Any) -> Any:
+        return self._served(context, self._service.unsupported(name))
+
+    def UpdateConfig(self, request: Any, context: Any) -> Any:
+        """Refused."""
+        return self._unsupported("update_config", context)
+
+    def AppendConfig(self, request: Any, context: Any) -> Any:
+        """Refused."""
+        return self._unsupported("append_config", context)
+
+    def DeleteConfig(self, request: Any, context: Any) -> Any:
+        """Refused."""
+        return self._unsupported("delete_config", context)
+
+    def SetControlAction(self, request: Any, context: Any) -> Any:
+        """Refused."""
+        return self._unsupported("set_control_action", context)
+
+    def GetStates(self, request: Any, context: Any) -> Any:
+        """Refused."""
+        return self._unsupported("get_states", context)
+
+
+def _pieces(octets: bytes) -> Iterator[Any]:
+    for at in range(0, len(octets), CHUNK_OCTETS):
+        yield otg_pb2.Data(datum=octets[at : at + CHUNK_OCTETS], chunk_size=CHUNK_OCTETS)
+
+
+class GrpcServer:
+    """The server; `port` is the one that it listens on. Raises BadInput for the address."""
+
+    def __init__(self, service: OtgService, address: tuple[str, int]) -> None:
+        self._server = grpc.server(
+            futures.ThreadPoolExecutor(THREADS, thread_name_prefix="otg-grpc"),
+            options=[("grpc.so_reuseport", 0)],
+        )
+        otg_pb2_grpc.add_OpenapiServicer_to_server(OtgServicer(service), self._server)
+        host = f"[{address[0]}]" if ":" in address[0] else address[0]
+        try:
+            self.port: int = self._server.add_insecure_port(f"{host}:{address[1]}")
+        except RuntimeError:
+            raise BadInput(
+                "--grpc",
+                f"{host}:{address[1]} cannot be listened on; another address or port is expected, "
+                "such as port 0 for any free one",
+            ) from None
+        self._server.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.stop(GRACE_S).wait()

@@ -1,0 +1,171 @@
+"""REST transport of the OTG server: HTTP or HTTPS by aiohttp, with a token where one is set.
+
+`snappi` sends no token of its own but takes credentials from its location,
+`https://otg:TOKEN@host:8443`, as HTTP's basic authentication; a bearer token is accepted, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hmac
+import ssl
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+from google.protobuf import json_format
+from snappi import api, otg_pb2
+
+from orchestrator.errors import BadInput
+from orchestrator.otg.otg_reader import OtgError
+from orchestrator.otg.otg_service import Message, OtgService
+
+MOST_OCTETS = 16 << 20
+"""Of a request."""
+START_S = 10.0
+SPOKEN = "set the location to https://otg:TOKEN@HOST:PORT, or send `Authorization: Bearer TOKEN`"
+
+
+def parse_message(text: str, kind: Any) -> Message:
+    """JSON of a request, held to the model. Raises OtgError with the path of what is not in it."""
+    try:
+        parsed = json_format.Parse(text or "{}", kind())
+    except json_format.ParseError as error:
+        raise OtgError([str(error)]) from None
+    return json_format.MessageToDict(parsed, preserving_proto_field_name=True)
+
+
+def authorized(header: str | None, token: str) -> bool:
+    """True if an `Authorization` header carries the token, as a bearer's or a password."""
+    kind, _, rest = (header or "").partition(" ")
+    if kind.lower() == "bearer":
+        given = rest.strip()
+    elif kind.lower() == "basic":
+        try:
+            given = base64.b64decode(rest, validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return False
+    else:
+        return False
+    return hmac.compare_digest(given.encode(), token.encode())
+
+
+def _answer(error: OtgError) -> web.Response:
+    return web.json_response(error.message(), status=error.code)
+
+
+def application(service: OtgService, token: str | None) -> web.Application:
+    """The application of aiohttp with the eleven calls of the model."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Any) -> web.StreamResponse:
+        if token is not None and not authorized(request.headers.get("Authorization"), token):
+            error = {"code": 401, "kind": "validation", "errors": [f"token expected; {SPOKEN}"]}
+            headers = {"WWW-Authenticate": 'Basic realm="tailback otg"'}
+            return web.json_response(error, status=401, headers=headers)
+        try:
+            answer: web.StreamResponse = await handler(request)
+        except OtgError as error:
+            return _answer(error)
+        except web.HTTPRequestEntityTooLarge:
+            return _answer(OtgError([f"a request of at most {MOST_OCTETS} octets is accepted"]))
+        except OSError as error:
+            return _answer(OtgError([f"this machine: {error}"], internal=True))
+        return answer
+
+    def call(function: Callable[..., Any], kind: Any = None) -> Any:
+        async def handle(request: web.Request) -> web.Response:
+            arguments = []
+            if kind is not None:
+                try:
+                    arguments.append(parse_message(await request.text(), kind))
+                except UnicodeDecodeError:
+                    raise OtgError(["the request is not UTF-8"]) from None
+            found = await asyncio.to_thread(function, *arguments)
+            if isinstance(found, bytes):
+                return web.Response(body=found, content_type="application/octet-stream")
+            return web.json_response(found)
+
+        return handle
+
+    app = web.Application(client_max_size=MOST_OCTETS, middlewares=[guard])
+    app.add_routes(
+        [
+            web.post("/config", call(service.set_config, otg_pb2.Config)),
+            web.get("/config", call(service.get_config)),
+            web.patch("/config", call(service.unsupported("update_config"))),
+            web.patch("/config/append", call(service.unsupported("append_config"))),
+            web.patch("/config/delete", call(service.unsupported("delete_config"))),
+            web.post("/control/state", call(service.set_control_state, otg_pb2.ControlState)),
+            web.post("/control/action", call(service.unsupported("set_control_action"))),
+            web.post("/monitor/metrics", call(service.get_metrics, otg_pb2.MetricsRequest)),
+            web.post("/monitor/states", call(service.unsupported("get_states"))),
+            web.post("/monitor/capture", call(service.get_capture, otg_pb2.CaptureRequest)),
+            web.get("/capabilities/version", call(service.get_version)),
+        ]
+    )
+    return app
+
+
+def tls_context(certificate: str, key: str) -> ssl.SSLContext:
+    """TLS of a server. Raises BadInput for files that cannot be used."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise BadInput(
+            "--tls-cert, --tls-key",
+            f"{certificate} and {key} cannot be used ({error}); a certificate and its key in PEM "
+            "are expected",
+        ) from None
+    return context
+
+
+class RestServer:
+    """The server, in a thread of its own; `port` is the one that it listens on."""
+
+    def __init__(
+        self,
+        service: OtgService,
+        address: tuple[str, int],
+        token: str | None,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._runner = web.AppRunner(application(service, token), access_log=None)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="otg-rest", daemon=True)
+        self._thread.start()
+        starting = asyncio.run_coroutine_threadsafe(self._listen(address, tls), self._loop)
+        try:
+            self.port: int = starting.result(START_S)
+        except OSError as error:
+            self.close()
+            raise BadInput(
+                "--listen",
+                f"{address[0]}:{address[1]} cannot be listened on ({error.strerror}); another "
+                "address or port is expected, such as port 0 for any free one",
+            ) from None
+
+    async def _listen(self, address: tuple[str, int], tls: ssl.SSLContext | None) -> int:
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, *address, ssl_context=tls)
+        await site.start()
+        bound: int = self._runner.addresses[0][1]
+        return bound
+
+    def close(self) -> None:
+        """Stop listening."""
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(START_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+def api_version() -> str:
+    """Version of the model that the installed `snappi` speaks."""
+    found: str = api(version_check=True).get_local_version().api_spec_version
+    return found
