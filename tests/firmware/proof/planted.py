@@ -184,6 +184,23 @@ KERNELS = [
     ),
 ]
 
+RARE = "a state within the bounds; no calls were found to lead to it"
+UNREACHED = {
+    ("bcn-cp", 2): "`old` is above the threshold, which is 64 at the least",
+    ("scripted-cnm", 0): "so many messages with such an interval are longer than a run",
+    ("scripted-pause", 0): "so many messages with such an interval are longer than a run",
+    ("scripted-pause", 1): RARE,
+    ("scripted-pause", 2): "`sent` is 0 or `count`",
+    ("swift", 0): RARE,
+    ("fecn-cp", 1): RARE,
+    ("codel", 0): RARE,
+    ("cubic", 0): "a flow's window is a segment at the least from `start` on",
+    ("cubic", 1): RARE,
+    ("newreno", 0): RARE,
+    ("newreno", 1): RARE,
+}
+"""Those that are open: a call in a state within its bounds shows them, but no run is known."""
+
 NOT_PROVED = [
     *_faults(
         "reaction_point",
