@@ -185,6 +185,7 @@ KERNELS = [
 ]
 
 RARE = "a state within the bounds; no calls were found to lead to it"
+UNTRIED = "refuted, or shown in a state within the bounds: not looked into"
 UNREACHED = {
     ("bcn-cp", 2): "`old` is above the threshold, which is 64 at the least",
     ("scripted-cnm", 0): "so many messages with such an interval are longer than a run",
@@ -196,6 +197,9 @@ UNREACHED = {
     ("codel", 0): RARE,
     ("cubic", 0): "a flow's window is a segment at the least from `start` on",
     ("cubic", 1): RARE,
+    ("dctcp", 0): UNTRIED,
+    ("dctcp", 1): UNTRIED,
+    ("cbr", 0): UNTRIED,
     ("newreno", 0): RARE,
     ("newreno", 1): RARE,
 }
