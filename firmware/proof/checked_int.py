@@ -77,6 +77,17 @@ class Fields:
             raise AttributeError(name)
         object.__setattr__(self, name, Checked(int(value)))
 
+    def copied(self) -> Fields:
+        """An independent copy."""
+        made = Fields({}, {})
+        for name, value in vars(self).items():
+            if isinstance(value, Cells):
+                cells = Cells(value.shape)
+                cells.update(value)
+                value = cells
+            object.__setattr__(made, name, value)
+        return made
+
     def numbers(self) -> dict[str, int]:
         return {name: int(value) for name, value in vars(self).items() if isinstance(value, int)}
 

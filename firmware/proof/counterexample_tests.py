@@ -10,17 +10,17 @@ from firmware.proof.symbolic_bench import Stimulus, differences
 
 KERNEL = '''"""{name}: {event} of {place} {what}."""
 
-from firmware.proof.counterexample_replay import fault_of
+from firmware.proof.reachability import fault_of_calls
 from orchestrator.registry import Registry
 
-VALUES = {{
-{values}
-}}
+CALLS = [  # of a new state: event, values, how often
+{calls}
+]
 
 
 def test_{test}():
     algorithm = Registry.load().find({kind!r}, {name!r})
-    assert fault_of(algorithm, {event!r}, VALUES) == ""
+    assert fault_of_calls(algorithm, CALLS) == ""
 '''
 MODULE = '''"""{name}: {what}."""
 
@@ -58,9 +58,9 @@ def write_counterexamples(proof: Proof, stimuli: list[Stimulus], folder: Path) -
             path.write_text(MODULE.format(name=proof.name, what=one.what, test=name, **parts))
             differences(stimulus, vcd=path.with_suffix(".vcd"))
         else:
-            values = "\n".join(f"    {key!r}: {value}," for key, value in one.values.items())
+            calls = "\n".join(f"    {tuple(call)!r}," for call in one.calls)
             parts = {"name": proof.name, "kind": proof.kind, "event": one.event, "test": name}
-            path.write_text(KERNEL.format(place=one.place, what=one.what, values=values, **parts))
+            path.write_text(KERNEL.format(place=one.place, what=one.what, calls=calls, **parts))
         written.append(path)
     return written
 

@@ -230,6 +230,15 @@ ENTITY = {
     "watchdog": "queue",
     "scheduler": "scheduler",
 }
+KEPT = {"limiter": {"window": (0, 0), "rate": RATE.bounds, "target": RATE.bounds}}
+"""Fields of an entity that only its kernels write, with their initial values: the assembly gives a
+limiter the rate of its link (assembly.node_rows), and a new flow finds no window
+(engine.node.rate_limiter). Their bounds are searched as those of a state."""
+SETTINGS = (
+    *("link_rate", "line_rate", "service_rate", "pause_rate", "receiver_rate", "period"),
+    *("granularity", "depth", "overhead", "receiver_overhead", "capacity", "segment", "stamps"),
+)
+"""Fields of entities that the assembly sets and events do not change."""
 FEEDBACK_BITS = Range((0, 63), "the 6 bits of a message; only who sends probes hears an echo")
 LFSR = Range((1, (1 << 32) - 1), "a register of 32 bits that never is 0")
 OWN_WRITES = ("timer", "timers", "congestion_point_timer", "pause_timer", "watchdog_timer")

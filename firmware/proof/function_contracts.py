@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from firmware.proof.term_graph import Interval
-from orchestrator.engine.frames.telemetry_header import MOST_STAMPS
+from orchestrator.engine.frames.telemetry_header import MOST_STAMPS, RATE
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ CONTRACTS: dict[tuple[str, str], Contract] = {
     ),
     ("orchestrator.engine.frames.telemetry_header", "stamp_of"): Contract(
         ((-1, 1 << 10), (0, 4)),
-        lambda hop, word: (0, WORD[1] * 1000),
+        lambda hop, word: (0, WORD[1] * (1000 if word[0] <= RATE <= word[1] else 1)),
         "32 bits, of a rate times 1000: all that is written into a row",
     ),
     ("orchestrator.engine.frames.telemetry_header", "stamps_of"): Contract(

@@ -2,7 +2,8 @@
 
 Obligations that bounds do not decide go to the solver, path by path. The solver's counterexamples
 are run: an obligation is refuted only if the real kernel, as plain Python on checked integers,
-fails with parameters that its model accepts; otherwise it is open.
+fails with parameters that its model accepts, in a state that calls of the kernels lead to from a
+new one (firmware.proof.reachability); otherwise it is open.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from firmware.proof.counterexample_replay import field_out_of_range, overflow_of, reaching_events
+from firmware.proof.counterexample_replay import field_out_of_range, overflow_of
 from firmware.proof.field_ranges import ENTITY, RECORDS
 from firmware.proof.parameter_bounds import presets_of
 from firmware.proof.path_merge import LATE
 from firmware.proof.random_calls import random_calls, random_value
+from firmware.proof.reachability import Call, reaching_calls, text_of
 from firmware.proof.smt_encoding import solve
 from firmware.proof.state_bounds_fixpoint import KernelPaths, explore_kernels
 from firmware.proof.symbolic_state import Obligation
@@ -40,6 +42,12 @@ MOST_TRIED = 1_000_000
 """Most operations of all those runs together, about 1 s: some kernels loop endlessly."""
 QUESTION_S = 4.0
 """Limit of one question, in resource counts of the solver (firmware.proof.z3_solver)."""
+MOST_UNREACHED = 8
+"""Counterexamples of a kernel for which calls that lead to them are searched in vain; after these
+no further search is made."""
+MOST_TRIED_HERE = 2
+"""The same, of one question."""
+UNREACHED = "so in a state within its bounds that no calls were found to lead to"
 MOST_OPEN = 2
 """Open paths of one location and kind after which the others are skipped."""
 ROOT = Path(__file__).parents[2]
@@ -66,8 +74,9 @@ class Finding:
     values: Mapping[str, int] = field(default_factory=dict)
     """Shortest call that shows it: the values other than 0, by record and field."""
     reached: str = ""
-    """Events that lead from a new state to the fault; empty if none of those tried do: not every
-    state within the bounds is reachable."""
+    """Events that lead from a new state to the fault; empty if none of those tried do."""
+    calls: list[Call] = field(default_factory=list)
+    """Event and values of each of these calls, and how often in a row."""
 
 
 @dataclass
@@ -139,6 +148,7 @@ def _check_obligations(
 ) -> Iterable[Finding]:
     """Findings of one kernel, at most one per location and kind; refuted ones take precedence."""
     found: dict[tuple[str, int, str], Finding] = {}
+    unreached: list[Mapping[str, int]] = []
     asked: Counter[tuple[str, int, str]] = Counter()
     for one in obligations:
         key = (one.file, one.line, one.what)
@@ -147,7 +157,11 @@ def _check_obligations(
         proof.solved += 1
         try:
             late = seconds_left() <= 0
-            finding = _timed_out(event, one) if late else _question(algorithm, event, one, state)
+            finding = (
+                _timed_out(event, one)
+                if late
+                else _question(algorithm, event, one, state, unreached)
+            )
         except ProofTimeout:
             finding = _timed_out(event, one)
         asked[key] += finding is not None
@@ -161,6 +175,7 @@ def _question(
     event: str,
     one: Obligation,
     state: Mapping[str, Interval],
+    unreached: list[Mapping[str, int]],
 ) -> Finding | None:
     place = _short(f"{one.file}:{one.line}")
     wanted = _violated(one)
@@ -168,6 +183,7 @@ def _question(
     if answer == "unsat":
         return None
     begun = checks_made()
+    tried: list[Mapping[str, int]] = []
     for values in _calls(algorithm, one, wanted, model, state):
         if checks_made() - begun > MOST_TRIED:
             break
@@ -176,19 +192,49 @@ def _question(
             continue
         shows = _fault_check(one.what)
         if shows(algorithm, event, shown):
-            shortest_values = _nonzero_values(_shortest(algorithm, event, shown, shows))
-            return Finding(
-                REFUTED,
-                event,
-                place,
-                one.what,
-                shortest_values,
-                reaching_events(algorithm, event, shortest_values),
-            )
+            values = _nonzero_values(_shortest(algorithm, event, shown, shows, state))
+            tried.append(values)
+            if len(unreached) >= MOST_UNREACHED:
+                break
+            calls = reaching_calls(algorithm, event, values, state, _fault_matcher(one.what))
+            if calls:
+                made = [(name, _nonzero_values(given), times) for name, given, times in calls]
+                return Finding(REFUTED, event, place, one.what, values, text_of(calls), made)
+            unreached.append(values)
+            if len(tried) == MOST_TRIED_HERE:
+                break
+    if tried:
+        return Finding(OPEN, event, place, f"{one.what}: {UNREACHED}", tried[0])
+    finding = _by_walks(algorithm, event, one, model, state, unreached)
+    if finding is not None:
+        return finding
     why = (
         "the solver has no answer in its time" if answer == "unknown" else "not confirmed by a run"
     )
     return Finding(OPEN, event, place, f"{one.what}: {why}")
+
+
+def _by_walks(
+    algorithm: Algorithm,
+    event: str,
+    one: Obligation,
+    model: Mapping[str, int],
+    state: Mapping[str, Interval],
+    unreached: list[Mapping[str, int]],
+) -> Finding | None:
+    """Search calls that show the fault where no single call does: of a receiver's flows, whose
+    states are no values of a call."""
+    values = _as_parameters(algorithm, _with_cells(algorithm, model)) if model else None
+    if values is None or len(unreached) >= MOST_UNREACHED:
+        return None
+    values = {name: value for name, value in values.items() if "~" not in name}
+    calls = reaching_calls(algorithm, event, values, state, _fault_matcher(one.what))
+    if not calls:
+        unreached.append(values)
+        return None
+    made = [(name, _nonzero_values(given), times) for name, given, times in calls]
+    place = _short(f"{one.file}:{one.line}")
+    return Finding(REFUTED, event, place, one.what, made[-1][1], text_of(calls), made)
 
 
 def _calls(
@@ -275,13 +321,21 @@ def _fault_check(what: str) -> FaultCheck:
     """Function that runs a call and returns the fault of this kind; empty without one."""
     if "left outside" in what:
         return field_out_of_range
-    said = next((said for kind, said in FAULT_PATTERNS.items() if what.startswith(kind)), "")
+    matches = _fault_matcher(what)
 
     def shows(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
         trouble = overflow_of(algorithm, event, values)
-        return trouble if re.search(said, trouble) else ""
+        return trouble if matches(trouble) else ""
 
     return shows
+
+
+def _fault_matcher(what: str) -> Callable[[str], bool]:
+    """Function that says if the text of a fault is of this kind."""
+    if "left outside" in what:
+        return lambda trouble: " is left at " in trouble
+    said = next((said for kind, said in FAULT_PATTERNS.items() if what.startswith(kind)), "")
+    return lambda trouble: bool(trouble) and re.search(said, trouble) is not None
 
 
 def _of_names(one: Obligation, names: list[Term], model: Mapping[str, int]) -> dict[str, int]:
@@ -321,7 +375,11 @@ def _choices(kind: Any) -> tuple[Any, ...]:
 
 
 def _shortest(
-    algorithm: Algorithm, event: str, values: dict[str, int], shows: FaultCheck
+    algorithm: Algorithm,
+    event: str,
+    values: dict[str, int],
+    shows: FaultCheck,
+    state: Mapping[str, Interval],
 ) -> dict[str, int]:
     """Minimised values: as many as possible are 0 or the defaults."""
     kept = dict(values)
@@ -330,15 +388,18 @@ def _shortest(
             continue
         tried = {**kept, name: 0}
         try:
-            if _fits(algorithm, name, 0) and shows(algorithm, event, tried):
+            if _fits(algorithm, name, 0, state) and shows(algorithm, event, tried):
                 kept = tried
         except ProofTimeout:
             break
     return kept
 
 
-def _fits(algorithm: Algorithm, name: str, value: int) -> bool:
+def _fits(algorithm: Algorithm, name: str, value: int, state: Mapping[str, Interval]) -> bool:
     from firmware.proof.field_ranges import NOW
+
+    if "." in name and name in state:
+        return state[name][0] <= value <= state[name][1]
 
     record, _, part = name.partition(".")
     if name == "now":

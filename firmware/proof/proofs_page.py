@@ -20,13 +20,17 @@ Python with checked integers, or runs the Verilog in Icarus Verilog.
 **Kernels** are proved by symbolic execution of every path. Parameters range over the bounds of
 their model, and fields of records over the bounds of the last table. A state starts with zeros; the
 prover searches for bounds that every kernel preserves, or checks those that the algorithm declares
-(`bounds`). Loops without unrolling are bounded by their invariants. If a kernel has more than some
-hundred paths, they are joined after every statement. Interval analysis knows relations of operands
-(a share, a part, a mean); remaining questions go to the solver, over the integers. A solver's
-counterexample counts only after the kernel was run with it. Its state is within the bounds; the
-page states a sequence of events that reaches it from a new state, if a short one exists. Fields
-that count frames or octets of a run are within their ranges for the reason in the last table, and
-each increment of a kernel is limited to 2^12 events or 2^32 octets.
+(`bounds`). It does the same for a limiter's `window`, `rate` and `target`, which only kernels
+write: they start as the assembly and a new flow set them. Loops without unrolling are bounded by
+their invariants. If a kernel has more than some hundred paths, they are joined after every
+statement. Interval analysis knows relations of operands (a share, a part, a mean); remaining
+questions go to the solver, over the integers. A solver's counterexample counts only after the
+kernel was run with it, in a state that kernels lead to: the prover searches for calls from a new
+state (the same call up to some thousand times, random walks), and the page names them. A
+counterexample whose state is within the bounds, but to which no calls were found to lead, refutes
+nothing: the question is open. Fields that count frames or octets of a run are within their ranges
+for the reason in the last table, and each increment of a kernel is limited to 2^12 events or 2^32
+octets.
 
 **Modules** are proved against their kernels: yosys converts the Verilog to a transition system that
 is unrolled over the clocks of an event from any state that the other questions of the claim permit;

@@ -34,7 +34,7 @@ def random_calls(
     Each field is drawn independently, so that fields that a kernel does not read have no effect on
     the others.
     """
-    bounds = _bounds(algorithm, state)
+    bounds = ranges_of_call(algorithm, state)
     seed = rng.random()
     own = {name: random.Random(f"{seed}/{name}") for name in bounds}
     for _ in range(times):
@@ -52,10 +52,15 @@ def random_calls(
         yield values
 
 
-def _bounds(algorithm: Algorithm, state: Mapping[str, Interval]) -> dict[str, Interval]:
+def ranges_of_call(algorithm: Algorithm, state: Mapping[str, Interval]) -> dict[str, Interval]:
+    """Ranges of all values of a call, by record and field.
+
+    :param state: bounds of the state's fields, and of those of the entity that kernels keep
+    """
     found = {"now": NOW.bounds}
     for record in (ENTITY[algorithm.kind], "frame"):
-        found |= {f"{record}.{name}": one.bounds for name, one in RECORDS[record][1].items()}
+        for name, one in RECORDS[record][1].items():
+            found[f"{record}.{name}"] = state.get(f"{record}.{name}", one.bounds)
     for name, shape in shapes_of(algorithm.state).items():
         if not shape:
             found[f"state.{name}"] = state[name]

@@ -8,6 +8,7 @@ only add to is bounded by the increment of an event times the number of events o
 from __future__ import annotations
 
 import ast
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from firmware.proof.field_ranges import (
     ENTITY,
     EVENTS,
     FEEDBACK_BITS,
+    KEPT,
     LFSR,
     NOW,
     RECORDS,
@@ -41,6 +43,8 @@ from orchestrator.engine.records import FRAME
 ROUNDS = 60
 NARROWED = 3
 """Most rounds of the search for bounds of the state."""
+NUMBERED = re.compile(r"~\d+$")
+"""The number of a variable; an index in its name may have one as well."""
 MOST_APART = 300
 """Most paths of a kernel that are executed separately; with more they are merged."""
 
@@ -57,6 +61,8 @@ class KernelPaths:
     paths: int = 0
     joined: set[str] = field(default_factory=set)
     """Kernels with too many paths, which are merged behind every statement."""
+    clamps: list[int] = field(default_factory=list)
+    """Largest values of the parameters."""
     widened: Counter[str] = field(default_factory=Counter)
     """Number of widenings of a field beyond a kernel's result."""
 
@@ -85,7 +91,12 @@ def explore_kernels(
     names = list(algorithm.state.names or ())
     seeds = ("lfsr", "lfsr_alike")
     begin = {name: LFSR.bounds if name in seeds else (0, 0) for name in names}
+    entity = ENTITY[algorithm.kind]
+    own = {f"{entity}.{name}": initial for name, initial in KEPT.get(entity, {}).items()}
+    names, begin = [*names, *own], {**begin, **own}
     found = KernelPaths({**begin, **algorithm.bounds}, {})
+    parameters = record_of(algorithm.params)
+    found.clamps = sorted({parameters.bounds(name)[1] for name in parameters.shapes})
     probes = False
     for number in range(ROUNDS):
         tell(f"{algorithm.name}: bounds of its state, round {number + 1}")
@@ -100,6 +111,9 @@ def explore_kernels(
                 wider = _widen(found, done, name, begin[name], number) or wider
         if not wider or found.untranslated:
             break
+    for name in [one for one in found.counted if one in done.ends]:
+        if hull(found.bounds[name], done.ends[name]) == found.bounds[name]:
+            del found.counted[name]  # no event leaves it beyond its bounds
     if found.widened and not found.untranslated:
         _narrow(algorithm, found, begin, probes, until)
     for event in kernels_of(algorithm):
@@ -128,15 +142,27 @@ def _narrow(
         safe = dict(found.bounds)
         for name, (low, high) in safe.items() if number < NARROWED else ():
             if name not in algorithm.bounds and name not in found.counted:
-                least, most = hull(begin[name], done.ends.get(name, begin[name]))
+                ends = _ends_of(done, name) if name in done.ends else begin[name]
+                least, most = hull(begin[name], ends)
                 found.bounds[name] = max(low, least), min(high, most)
         if found.bounds == safe:
             return
 
 
 def _stays_within(found: KernelPaths, done: _Round, name: str) -> bool:
-    (low, high), (least, most) = found.bounds[name], done.ends[name]
+    (low, high), (least, most) = found.bounds[name], _ends_of(done, name)
     return name in found.counted or (low <= least and most <= high)
+
+
+def _ends_of(done: _Round, name: str) -> Interval:
+    """Bounds of a field after an event; of an entity's within its range, to which writes are held
+    as obligations."""
+    least, most = done.ends[name]
+    record, _, field_name = name.partition(".")
+    if field_name:
+        low, high = RECORDS[record][1][field_name].bounds
+        return min(max(least, low), high), max(min(most, high), low)
+    return least, most
 
 
 def _widen(found: KernelPaths, done: _Round, name: str, begin: Interval, number: int) -> bool:
@@ -144,7 +170,8 @@ def _widen(found: KernelPaths, done: _Round, name: str, begin: Interval, number:
 
     Each side separately: it is inductive, or moves by a bounded step with each event.
     """
-    (low, high), (least, most) = found.bounds[name], done.ends[name]
+    (low, high), (least, most) = found.bounds[name], _ends_of(done, name)
+    of_entity = "." in name
     change = done.changes[name]
     start = begin if change.apart is None else hull(begin, change.apart)
     step = change.more or (0, 0)
@@ -152,11 +179,14 @@ def _widen(found: KernelPaths, done: _Round, name: str, begin: Interval, number:
     sound = low <= max(least, counted[0]), min(most, counted[1]) <= high
     if all(sound):
         return False
-    by_count = 3 <= number < 30 and change.more not in (None, (0, 0))
+    by_count = not of_entity and 3 <= number < 30 and change.more not in (None, (0, 0))
     wide = (min(low, least), max(high, most))
     if number >= 3:
-        wide = widened(wide, (1 << found.widened[name]) - 1)
+        wide = widened(wide, (1 << found.widened[name]) - 1, found.clamps)
         found.widened[name] += 1
+    if of_entity:
+        declared = RECORDS[name.partition(".")[0]][1][name.partition(".")[2]].bounds
+        wide = max(wide[0], declared[0]), min(wide[1], declared[1])
     if not sound[0]:
         taken = by_count and counted[0] >= LEAST
         low = min(low, counted[0]) if taken else wide[0]
@@ -226,15 +256,16 @@ def _walk(
 
 
 def _note_ends(at: SymbolicExecutor, done: _Round) -> None:
-    """Record the final fields of the state on a path."""
+    """Record the final fields of the state, and of those of the entity that kernels keep, on a
+    path."""
     for (record, name), term in at.state.store.items():
-        before = at.terms.known.get(("var", f"state.{name}"))
-        if record == "state" and term is not before:
+        before = at.terms.known.get(("var", f"{record}.{name}"))
+        if (record == "state" or name in KEPT.get(record, ())) and term is not before:
             ends = at.state.known.bounds(term)
             how = (
                 BoundsChange(None, ends) if before is None else change(term, before, at.state.known)
             )
-            done.note(name, ends, how)
+            done.note(name if record == "state" else f"{record}.{name}", ends, how)
     for (kind, name), term, there in at.state.put:
         if kind == "state":
             least, most = at.state.known.bounds(term)
@@ -250,7 +281,7 @@ def _note_ends(at: SymbolicExecutor, done: _Round) -> None:
 def _of_cell(at: SymbolicExecutor, name: str, term: Term) -> BoundsChange:
     """Change of an array's cell, or of a flow state's field, by a write."""
     for one in _variables(term):
-        called = one.name.split("~")[0]
+        called = NUMBERED.sub("", one.name)
         a_cell = called.startswith(f"state.{name}[")
         if a_cell or (called.startswith("state[") and called.endswith(f".{name}")):
             return change(term, one, at.state.known)
@@ -274,7 +305,11 @@ def _require_bounds(
             continue
         if name == record.name and term is not at.terms.known.get(("var", f"{name}.{field_name}")):
             what = f"{name}.{field_name} is left outside of what it is taken for"
-            bounds = bounds_after_event(record.kind, field_name, record.bounds(field_name))
+            kept = field_name in KEPT.get(record.kind, ())
+            range_ = (
+                RECORDS[record.kind][1][field_name].bounds if kept else record.bounds(field_name)
+            )
+            bounds = bounds_after_event(record.kind, field_name, range_)
             at.oblige(what, term, bounds, node)
 
 
@@ -287,7 +322,12 @@ def _records(
     records = {
         "state": state,
         "params": record_of(algorithm.params),
-        entity: Record(entity, entity, shapes_of(dtype), lambda name: ranges[name].bounds),
+        entity: Record(
+            entity,
+            entity,
+            shapes_of(dtype),
+            lambda name: found.bounds.get(f"{entity}.{name}", ranges[name].bounds),
+        ),
     }
     frames = RECORDS["frame"][1]
     of_frame = dict(frames)

@@ -6,6 +6,7 @@ number of times it stays bounded, although no bound is inductive.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from firmware.proof.interval_analysis import PathFacts, hull
@@ -98,10 +99,14 @@ def bounds_after(start: Interval, changes: BoundsChange, times: int) -> Interval
     return (low, high) if low >= LEAST and high <= MOST else None
 
 
-def widened(bounds: Interval, skipped: int = 0) -> Interval:
+def widened(bounds: Interval, skipped: int = 0, clamps: Sequence[int] = ()) -> Interval:
     """Widen bounds to the next thresholds, so that the search terminates; `skipped` thresholds
-    further, so that it terminates soon."""
+    further, so that it terminates soon. The first time, to the next of `clamps` above: bounds of
+    parameters, which kernels clamp to."""
     low, high = bounds
+    further = [clamp for clamp in clamps if high < clamp] if skipped == 0 else []
+    if further and low >= 0:
+        return low if low > 0 else 0, min(further)
     above = [*(step for step in STEPS if high <= step), MOST]
     below = [*(-step for step in STEPS if low >= -step), LEAST]
     most = above[min(skipped, len(above) - 1)]

@@ -3,7 +3,8 @@
 `python -m tests.firmware.proof.outcomes [ALGORITHM…]` prints a table.
 
 A fault is refuted when the proof says so, its counterexample's own test fails on the faulty kernel,
-and the same test passes on the kernel as it is shipped.
+and the same test passes on the kernel as it is shipped. It is shown when the proof is open, with a
+call in a state within the bounds that fails, to which no calls from a new state were found to lead.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from firmware.proof.counterexample_replay import fault_of
 from firmware.proof.counterexample_tests import write_counterexamples
-from firmware.proof.overflow_proof import REFUTED, Finding, prove_no_overflow
+from firmware.proof.overflow_proof import OPEN, REFUTED, Finding, prove_no_overflow
 from orchestrator.algorithm import Algorithm
 from orchestrator.registry import Registry
 from tests.firmware.proof.planted import Fault, with_fault
@@ -36,6 +38,7 @@ class Outcome:
     fails_on_fault: bool
     passes_as_shipped: bool
     seconds: float
+    is_shown: bool
 
     @property
     def is_refuted(self) -> bool:
@@ -54,7 +57,9 @@ def outcome_of(fault: Fault) -> Outcome:
         passes = [_passes(file, None) for file in files]
     seconds = time.process_time() - begun
     first = (refuted or [None])[0]
-    return Outcome(proof.verdict, first, bool(fails) and all(fails), all(passes), seconds)
+    fails_on_fault, passes_as_shipped = bool(fails) and all(fails), all(passes)
+    is_shown = any(one.values and fault_of(faulty, one.event, one.values) for one in proof.findings)
+    return Outcome(proof.verdict, first, fails_on_fault, passes_as_shipped, seconds, is_shown)
 
 
 def _passes(file: Path, instead: Algorithm | None) -> bool:
@@ -88,7 +93,9 @@ def main(words: list[str]) -> None:
         if words and fault.algorithm not in words:
             continue
         one = outcome_of(fault)
-        verdict = "refuted" if one.is_refuted else f"{one.verdict}: survives"
+        shown = one.verdict == OPEN and one.is_shown
+        survives = "open: shown" if shown else f"{one.verdict}: survives"
+        verdict = "refuted" if one.is_refuted else survives
         where = f"{one.finding.event}: {one.finding.what}" if one.finding else ""
         reached = one.finding.reached if one.finding else ""
         was, becomes = (text.strip().replace("|", "\\|") for text in (fault.was, fault.becomes))

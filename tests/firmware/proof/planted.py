@@ -184,6 +184,27 @@ KERNELS = [
     ),
 ]
 
+RARE = "a state within the bounds; no calls were found to lead to it"
+UNTRIED = "refuted, or shown in a state within the bounds: not looked into"
+UNREACHED = {
+    ("bcn-cp", 2): "`old` is above the threshold, which is 64 at the least",
+    ("scripted-cnm", 0): "so many messages with such an interval are longer than a run",
+    ("scripted-pause", 0): "so many messages with such an interval are longer than a run",
+    ("scripted-pause", 1): RARE,
+    ("scripted-pause", 2): "`sent` is 0 or `count`",
+    ("swift", 0): RARE,
+    ("fecn-cp", 1): RARE,
+    ("codel", 0): RARE,
+    ("cubic", 0): "a flow's window is a segment at the least from `start` on",
+    ("cubic", 1): RARE,
+    ("dctcp", 0): UNTRIED,
+    ("dctcp", 1): UNTRIED,
+    ("cbr", 0): UNTRIED,
+    ("newreno", 0): RARE,
+    ("newreno", 1): RARE,
+}
+"""Those that are open: a call in a state within its bounds shows them, but no run is known."""
+
 NOT_PROVED = [
     *_faults(
         "reaction_point",

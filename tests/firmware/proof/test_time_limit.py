@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firmware.proof import counterexample_replay, overflow_proof
+from firmware.proof import overflow_proof, reachability
 from firmware.proof.counterexample_replay import field_out_of_range, overflow_of
 from firmware.proof.module_claims import all_claims
 from firmware.proof.overflow_proof import OPEN, PROVED, REFUTED, prove_no_overflow
@@ -120,8 +120,9 @@ def test_ways_without_an_end_do_not_hide_one_that_has_an_end() -> None:
         "both", "two", Nothing, np.dtype([("seen", np.int64)]), arrival=fourth, departure=turns
     )
     assert overflow_of(both, "departure", {}) == field_out_of_range(both, "departure", {}) == ""
-    found = counterexample_replay.reaching_events(both, "arrival", {"state.seen": 3})
-    assert found == ", ".join(["arrival"] * 4)
+    bounds = {"seen": (0, 3)}
+    found = reachability.reaching_calls(both, "arrival", {"state.seen": 3}, bounds)
+    assert reachability.text_of(found) == "4 x arrival"
 
 
 def divides(state, params, queue, frame, now, message):
@@ -134,22 +135,27 @@ DIVIDES = congestion_point(
 )
 
 
-@pytest.mark.parametrize("place", ["overflow._fits", "reached.fault_of"])
+def late(*_: object) -> bool:
+    raise ProofTimeout
+
+
 def test_what_is_refuted_stays_so_when_time_ends_meanwhile(
-    place: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """While its call is made short, or a way to it is looked for."""
-
-    def late(*_: object) -> bool:
-        raise ProofTimeout
-
-    room, name = place.split(".")
-    monkeypatch.setattr(
-        {"overflow": overflow_proof, "reached": counterexample_replay}[room], name, late
-    )
+    """While its call is made short."""
+    monkeypatch.setattr(overflow_proof, "_fits", late)
     proof = prove_no_overflow(DIVIDES, 30)
     assert proof.verdict == REFUTED
-    assert proof.findings[0].reached == ("" if room == "reached" else "arrival")
+    assert proof.findings[0].reached == "arrival"
+
+
+def test_a_counterexample_is_open_when_time_ends_before_a_run_leads_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reachability, "fault_of_calls", late)
+    (finding,) = prove_no_overflow(DIVIDES, 30).findings
+    assert finding.verdict == OPEN
+    assert "no calls were found to lead to" in finding.what
 
 
 def test_a_module_is_held_to_its_time_as_a_whole() -> None:

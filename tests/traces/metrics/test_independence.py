@@ -111,8 +111,22 @@ def test_the_time_that_a_sink_is_held(interval: int, change: Any) -> None:
     assert {name: found["run", "y>s", name] for name in HELD} == pytest.approx(HELD, rel=1e-12)
 
 
+@st.composite
+def shared_memories(draw: st.DrawFn) -> Table:
+    """A drawn plan, the ports of its switches with inputs share their memory."""
+    table = draw(plans())
+    for node in table["nodes"].values():
+        inputs = node.get("inputs", {})
+        if inputs and inputs.get("pause", {}).get("plugin") != "credit-flow-control":
+            inputs["shared_memory"] = draw(st.integers(1_500, 60_000))
+    return table
+
+
+DRAWN = st.one_of(plans(), shared_memories())
+
+
 @settings(max_examples=60, deadline=None)
-@given(table=plans(), interval=st.sampled_from(INTERVALS))
+@given(table=DRAWN, interval=st.sampled_from(INTERVALS))
 def test_no_count_depends_on_how_often_samples_are_taken(table: Table, interval: int) -> None:
     table["phases"] = PHASES
     other = table | {"sample_interval": interval * US}
@@ -120,6 +134,6 @@ def test_no_count_depends_on_how_often_samples_are_taken(table: Table, interval:
 
 
 @settings(max_examples=40, deadline=None)
-@given(table=plans())
+@given(table=DRAWN)
 def test_no_metric_depends_on_what_is_captured(table: Table) -> None:
     assert not differing(metrics(captured(table)), metrics(table))
