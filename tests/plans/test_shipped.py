@@ -21,8 +21,8 @@ from tests.shipped import KINDS, whole
 FOLDER = Path(__file__).parents[2] / "plugins" / "plans"
 SHIPPED = sorted(FOLDER.glob("*.toml"))
 LARGE = "ibm-rack640"
-OF_NO_PAPER = {"quickstart", "external-switch", "external-iperf"}
-"""What to begin with, and what is said of a device of others."""
+OF_NO_PAPER = {"quickstart", "external-switch", "external-iperf", "round-robin"}
+"""What to begin with, what is said of a device of others, and turns that need no paper."""
 """Takes seconds to load; ibm-rack64 is the same in small."""
 VALUES = st.one_of(
     st.booleans(),
