@@ -56,9 +56,9 @@ expectations."""
 def main() -> None:
     """Run the command line and leave with its exit code."""
     _open_standard_files()
-    _check_surroundings()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave_at_once)
+    _check_surroundings()
     gc.set_threshold(NEW_OBJECTS)
     os.environ.setdefault(*SPIN)
     atexit.register(_leave)

@@ -20,8 +20,9 @@ from orchestrator.testbed import curve_keys
 
 LOOK_S = 0.25
 """For which keys that were read count: a revoked one is good for no longer than that."""
-MISS_S = 0.01
-"""After which the keys are read again for one that is not among them: it may be new."""
+TICK_S = 0.05
+"""Above the resolution of a folder's time of change: a change so long before the keys were read may
+have come after them."""
 ENDPOINT = "inproc://zeromq.zap.01"
 ANSWER_FRAMES = 6
 Denied = Callable[[str, str], None]
@@ -40,19 +41,28 @@ class AuthorisedKeys:
         self._folder, self._say = folder, say
         self._list = curve_keys.KeyList({}, {})
         self._known: dict[str, curve_keys.Caller] = {}
-        self._read_s = -LOOK_S
+        self._read_s, self._began_s = -LOOK_S, 0.0
         self._why = ""
 
     def caller(self, public: str) -> curve_keys.Caller | None:
         """Holder of a key; None when it is not authorised, or the keys cannot be trusted."""
-        age_s = time.monotonic() - self._read_s
-        if age_s >= LOOK_S or (public not in self._known and age_s >= MISS_S):
+        old = time.monotonic() - self._read_s >= LOOK_S
+        if old or (public not in self._known and self._may_have_changed()):
             self.read()
         return self._known.get(public)
+
+    def _may_have_changed(self) -> bool:
+        """Return whether a key may have come since the keys were read."""
+        try:
+            changed_s = (self._folder / curve_keys.AUTHORISED).stat().st_mtime
+        except OSError:  # `read` says why
+            return False
+        return changed_s >= self._began_s - TICK_S
 
     def read(self) -> str:
         """Read the keys now; the reason why the list is not that of the folder, or nothing."""
         why = ""
+        self._began_s = time.time()
         try:
             self._list = curve_keys.read_callers(self._folder, last=self._list)
             for path, reason in self._list.unreadable.items():
