@@ -65,7 +65,6 @@ FAULTS = [
     ("stair-rp", "limiter.rate * frame.feedback // 8", "(limiter.rate << frame.feedback)"),
     ("stair-mark", "// params.full", "// (params.full - queue.bytes)"),
     ("least", "// node.receiver_rate", "// (node.receiver_rate - 1000)"),
-    ("late", "state.dropped += 1", "state.dropped += 1 + 0 // (3 - state.dropped)"),
     ("fading", "(params.jitter *", "(params.jitter * params.jitter *"),
 ]
 
