@@ -16,7 +16,7 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo dev test test-root test-slow test-trials test-fast integrity lint wheel-test bench count mutants \
-  plan-mutants pages docs clean stalls
+  oracle-edits plan-mutants pages docs clean stalls
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,7 +84,7 @@ test-root: $(VENV)/.dev  ## of the tests, those that need root: `make test` skip
 test-slow: $(VENV)/.dev  ## the slow ones, some ten minutes
 	@$(call tested,slow)
 
-test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, some 20 minutes
+test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, and drawn values, an hour or two
 	$(PYTEST) -m trials $(PYTEST_ARGS)
 
 integrity: $(VENV)/.dev  ## is every distorted run found, and no quiet one: needs the machine for itself, 15 minutes
@@ -119,8 +119,15 @@ count: $(VENV)/.dev  ## instructions of the simulator: not 5 % more than kept (A
 plan-mutants: $(VENV)/.run  ## do expectations notice what they are about: every mutant of every plan, some minutes (DRAW=200 [SEED=1] [PLANS=...]: drawn ones)
 	$(BIN)/tailback mutate $(or $(PLANS),--all) $(if $(DRAW),--draw $(DRAW) --seed $(or $(SEED),1)) --out build/mutate
 
-mutants: $(VENV)/.dev  ## does a test fail when a line is wrong: files that differ from main (ALL=1: all)
+mutants: $(VENV)/.dev  ## does a test fail when a line is wrong: files that differ from main (ALL=1: all; DRAW=60 SEED=1 [PURE=1]: drawn over the tree)
+ifdef DRAW
+	$(BIN)/python -m tests.mutation.drawn --draw $(DRAW) --seed $(or $(SEED),1) $(if $(PURE),--pure) --out build/scores/faults-$(or $(SEED),1).json
+else
 	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(if $(AGAIN),--again) $(if $(QUICK),--quick) $(if $(SAMPLE),--sample $(SAMPLE)) $(FILES)
+endif
+
+oracle-edits: $(VENV)/.dev  ## does the oracle find and name edits of captures that a seed draws (DRAW=100 SEED=1): some minutes
+	$(BIN)/python -m tests.trials.oracle_edits --draw $(or $(DRAW),100) --seed $(or $(SEED),1) --out build/scores/oracle-$(or $(SEED),1).json
 
 $(VENV)/.docs: $(VENV)/.dev
 	@$(PIP) --editable '.[docs]'

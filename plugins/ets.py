@@ -25,7 +25,7 @@ QUANTUM_OF_PERCENT = 150
 
 def _share(priority: int) -> int:
     text = f"% of the rest of the port for priority {priority}; 0: strict priority"
-    return Field(0, ge=0, le=100, description=text)  # type: ignore[no-any-return]
+    return Field(0, ge=0, le=100, description=text)
 
 
 class Ets(Params):

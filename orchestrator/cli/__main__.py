@@ -42,8 +42,10 @@ SPIN = ("OPENBLAS_THREAD_TIMEOUT", "4")
 default it is a thirtieth of a second of each core, after every import of numpy. Their number, which
 has a say in how sums are rounded, stays."""
 
-OF_LIBRARIES = ("NUMPY_", "NPY_", "SCIPY_", "NETWORKX_", "ARROW_", "PYZMQ_", "PYDANTIC_", "MPL")
-OF_LIBRARIES += ("MATPLOTLIBRC", "TEXTUAL_DRIVER")
+OF_LIBRARIES = (
+    *("NUMPY_", "NPY_", "SCIPY_", "NETWORKX_", "ARROW_", "PYZMQ_", "PYDANTIC_"),
+    *("MPL", "MATPLOTLIBRC", "TEXTUAL_DRIVER"),
+)
 """Beginnings of variables that choose modules, files and switches of libraries: tailback sets these
 by itself, and a value that a library does not understand would end its import."""
 LEAST_MEMORY = 192 * 2**20

@@ -211,9 +211,9 @@ def _scheduling(plan: PlanModel, found: Mapping[str, tuple[str, Use]]) -> list[P
         return [Clash(path, use.algorithm.name, text) for path, use in each]
     used = tuple(lane.priorities[0] for lane in every)
     return [
-        Clash(path, use.algorithm.name, text)
+        Clash(path, use.algorithm.name, unfit)
         for path, use in each
-        if (text := use.params.unfit_for(used)) is not None
+        if (unfit := use.params.unfit_for(used)) is not None
     ]
 
 

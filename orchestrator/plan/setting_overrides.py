@@ -110,8 +110,8 @@ def keys_for(key: str, problems: list[Problem], said: str) -> list[str]:
 
 
 def literal(text: str) -> Any:
-    """The value of a TOML literal (7, true, "x", [..]); any other text is itself, as are integers of
-    more than 64 bits."""
+    """The value of a TOML literal (7, true, "x", [..]); any other text, and an integer of more than
+    64 bits, is itself."""
     try:
         data = tomllib.loads(f"value = {text}")
         check_numbers(SET, data)

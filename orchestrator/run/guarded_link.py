@@ -28,6 +28,8 @@ departures (`run_fidelity.DISPLACED`)."""
 EXTRA_DELAY = (0.05, 0.15)
 """Mean excess of a link's delay for one kind of frame, as a share of the reaction time: as for all
 frames (`link_conservation.EXTRA_DELAY`)."""
+BOUNDS = {"changed_share": CHANGED, "missing_share": MISSING, "late_share": DELAYED}
+"""For result.json."""
 STALLED = 0.3
 """Extra delay by which a link stalls a loop, as a share of the reaction time: more than twice the
 horizon (a tenth of that time) by which a data path's own stalls delay frames."""
@@ -60,8 +62,8 @@ class KindCounts:
 
     def table(self) -> dict[str, Any]:
         """For result.json."""
-        names = ("sent", "received", "changed", "repeated", "reordered", "missing", "delayed")
-        return {name: getattr(self, name) for name in names} | {
+        names = ("sent", "received", "changed", "repeated", "reordered", "missing")
+        return {name: getattr(self, name) for name in (*names, "delayed", "timed")} | {
             "extra_delay_s": self.extra_ps / max(self.timed, 1) / 1e12,
             "extra_delay_max_s": self.longest_ps / 1e12,
         }
@@ -115,7 +117,12 @@ class GuardedLink:
         """For result.json."""
         return {
             "kinds": {name: one.table() for name, one in self.kinds.items()},
-            "marks": {"sent": self.marks_sent, "received": self.marks_received},
+            "marks": {
+                "sent": self.marks_sent,
+                "received": self.marks_received,
+                "cleared": self.marks_cleared,
+                "added": self.marks_added,
+            },
             "extra_delay_s": {
                 "mean": self.extra_mean_ps / 1e12,
                 "p99": self.extra_p99_ps / 1e12,
@@ -143,7 +150,7 @@ class GuardedLink:
             share = count / max(self.marks_sent, 1)
             text = f"{link} {what} {count} {rule}: that"
             found.append(Finding(rule, link, share, MISSING, text, of))
-        stalled = self.stalled_windows / max(self.windows, LEAST_WINDOWS)
+        stalled = stalled_share(self.stalled_windows, self.windows)
         what = (
             f"{link} delayed frames by more than {microseconds(STALLED * reaction_ps)} on the mean "
             f"in {self.stalled_windows} of {self.windows} windows of time (by up to "
@@ -151,6 +158,11 @@ class GuardedLink:
         )
         found.append(Finding("stalls of a link", link, stalled, DELAYED, what, "the run's time"))
         return found
+
+
+def stalled_share(stalled: int, windows: int) -> float:
+    """Share of windows that are stalled; a single one is a single stall, which lateness judges."""
+    return stalled / max(windows, LEAST_WINDOWS) if stalled > 1 else 0.0
 
 
 MOST_LINKS = 100_000
@@ -172,7 +184,7 @@ def _of_kind(link: str, kind: str, one: KindCounts, reaction_ps: int) -> list[Fi
     mean = one.extra_ps / max(one.timed, LEAST_FRAMES)
     return [
         Finding(
-            "frames with changed contents",
+            f"{kind} frames with changed contents",
             link,
             one.changed / max(one.received, 1),
             CHANGED,
@@ -180,7 +192,7 @@ def _of_kind(link: str, kind: str, one: KindCounts, reaction_ps: int) -> list[Fi
             f"the {one.received} that arrived",
         ),
         Finding(
-            "frames that did not arrive",
+            f"{kind} frames that did not arrive",
             link,
             one.missing / max(one.sent, 1),
             MISSING,
@@ -188,7 +200,7 @@ def _of_kind(link: str, kind: str, one: KindCounts, reaction_ps: int) -> list[Fi
             f"the {one.sent} sent",
         ),
         Finding(
-            "late frames",
+            f"late {kind} frames",
             link,
             one.delayed / max(one.timed, LEAST_FRAMES),
             DELAYED,
@@ -196,7 +208,7 @@ def _of_kind(link: str, kind: str, one: KindCounts, reaction_ps: int) -> list[Fi
             f"the {one.timed} that arrived",
         ),
         Finding(
-            "frames of a kind kept back",
+            f"{kind} frames kept back",
             link,
             mean / reaction_ps,
             EXTRA_DELAY,

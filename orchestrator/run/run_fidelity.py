@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.engine.histogram import mean_ps, percentile_ps, share_above
-from orchestrator.run import link_conservation
+from orchestrator.run import guarded_link, link_conservation
 from orchestrator.run.fidelity_thresholds import (
     DEGRADED,
     INVALID,
@@ -241,6 +241,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
             "lateness_max_s": [share * demand.shortest_phase_ps / 1e12 for share in STALL],
             "lost_share": list(LOSS),
             "rate_error": list(RATE),
+            **{name: list(bounds) for name, bounds in guarded_link.BOUNDS.items()},
             "spurious_share": list(link_conservation.SPURIOUS),
             "extra_delay_s": [share * reaction / 1e12 for share in link_conservation.EXTRA_DELAY],
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,8 @@ OPERATORS = (
 """Of cosmic-ray's, those of which one does not tell what another has told: a sum that becomes a
 difference, not each of ten operations; a comparison off by its edge, and the other way round."""
 UNIT = 1e6
+Change = tuple[str, Any, int, int]
+"""Name of an operator, the operator, the number of its place in the file, and that one's line."""
 
 
 @dataclass(frozen=True)
@@ -60,31 +63,58 @@ class Mutant:
 def mutants(path: Path) -> list[Mutant]:
     """All of a file, by line. What is an annotation is not a fault when it is wrong."""
     text = path.read_text(encoding="utf-8")
+    seen, spans = {_meaning(text)}, _spans(ast.parse(text))
+    made = (_mutant(text, change, seen, spans) for change in _changes(text))
+    return sorted((one for one in made if one is not None), key=lambda mutant: mutant.line)
+
+
+def drawn_mutant(path: Path, draw: random.Random) -> Mutant | None:
+    """One of a file's mutants, drawn evenly; None where it has none. The others are not made."""
+    text = path.read_text(encoding="utf-8")
+    seen, spans = {_meaning(text)}, _spans(ast.parse(text))
+    changes = list(_changes(text))
+    draw.shuffle(changes)
+    made = (_mutant(text, change, seen, spans) for change in changes)
+    return next((one for one in made if one is not None), None)
+
+
+def _changes(text: str) -> Iterator[Change]:
+    """Operators with the number and the line of each of their places."""
     tree = ast.parse(text)
-    idle = set(_annotations(tree))
-    units = set(_units(tree))
-    spans = _spans(tree)
+    idle, units = set(_annotations(tree)), set(_units(tree))
     provider = OperatorProvider()
     operators = {name: provider[name]() for name in OPERATORS}
     operators["RemoveStatement"] = RemoveStatement()
     nodes = list(cosmic_ray.ast.ast_nodes(cosmic_ray.ast.get_ast(text)))
-    seen = {_meaning(text)}
-    found = []
     for name, operator in operators.items():
         places = [start for node in nodes for start, _ in operator.mutation_positions(node)]
-        for number, (line, column) in enumerate(places):
-            if (line, column) in idle:
+        for number, place in enumerate(places):
+            if place in idle or (name == "NumberReplacer" and place in units):
                 continue
-            if name == "NumberReplacer" and (line, column) in units:
-                continue
-            changed = MutationVisitor.mutate_code(text, operator, number)
-            if changed is None or (means := _meaning(changed)) is None or means in seen:
-                continue
-            seen.add(means)
-            before, after = _difference(text, changed)
-            first, last = spans.get(line, (line, line))
-            found.append(Mutant(line, name, before, after, changed, first, last))
-    return sorted(found, key=lambda mutant: mutant.line)
+            yield name, operator, number, place[0]
+
+
+def _mutant(
+    text: str, change: Change, seen: set[Any], spans: dict[int, tuple[int, int]]
+) -> Mutant | None:
+    """The mutant of a change; None where what it does was made before, or is no Python."""
+    name, operator, number, line = change
+    changed = _changed(text, operator, number)
+    if changed is None or (means := _meaning(changed)) is None or means in seen:
+        return None
+    seen.add(means)
+    before, after = _difference(text, changed)
+    return Mutant(line, name, before, after, changed, *spans.get(line, (line, line)))
+
+
+def _changed(text: str, operator: Any, number: int) -> str | None:
+    """The text with one change; None where cosmic-ray cannot make it: its ExceptionReplacer takes
+    no dotted name, as that of `except queue.Empty`."""
+    try:
+        found: str | None = MutationVisitor.mutate_code(text, operator, number)
+    except AttributeError:
+        return None
+    return found
 
 
 def _meaning(text: str) -> Any:

@@ -29,6 +29,7 @@ make mutants FILES="FILE ..."   # these files
 make mutants ALL=1              # all; renews this page
 make mutants AGAIN=1 FILES=...  # survivors of the last time, if only tests have changed
 make mutants SAMPLE=20 FILES=...  # twenty of each file, spread evenly
+make mutants DRAW=60 SEED=1 [PURE=1]  # drawn over the whole tree by a seed; see the scores' page
 python -m tests.mutation --survivors FILE ...   # list survivors with their reasons
 ```
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,12 @@ from orchestrator.errors import BadInput
 from orchestrator.fuzz.cross_target import CoreComparison, EagerComparison, unequal
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
-from orchestrator.run.execute_run import run
 from plugins.deficit_round_robin import DRR
 from plugins.ets import Ets
 from plugins.strict_priority import STRICT
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import MS, US, Empty, Table, at, recorded
 
-PLANS = Path(__file__).parents[2] / "plugins" / "plans"
 QUICK = settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 RATE = 10**9
 
@@ -184,10 +181,9 @@ def test_schedulers_measure_the_same_without_deferral_and_on_two_cores(
 
 
 def test_a_port_has_its_own_scheduler() -> None:
-    table = port_plan({"plugin": "strict-priority"}, {1: 1500, 6: 1500})
-    table["nodes"]["s"]["ports"] = {"d": {"scheduler": {"plugin": "round-robin"}}}
-    got = received(table)
-    assert got[1] == pytest.approx(got[6], rel=0.01)
+    table = port_plan({"plugin": "round-robin"}, {1: 1500, 6: 1500})
+    table["nodes"]["s"]["ports"] = {"d": {"scheduler": {"plugin": "strict-priority"}}}
+    assert received(table)[1] == 0
 
 
 def refusal(table: Table) -> str:
@@ -250,30 +246,3 @@ def test_a_choice_that_cannot_send_is_a_mistake_of_the_scheduler() -> None:
 def test_a_scheduler_needs_its_kernel() -> None:
     with pytest.raises(ValueError, match="needs a kernel 'choose'"):
         Algorithm("none", "scheduler", "", Empty, STRICT.state, {"sent": DRR.kernels["sent"]})
-
-
-@pytest.mark.software
-@pytest.mark.usefixtures("namespaces")
-@pytest.mark.parametrize(
-    ("name", "quantities"),
-    [
-        ("deficit-round-robin", {"one": 1 / 6, "two": 2 / 6, "three": 3 / 6}),
-        ("strict-priority", {"high": 0.8, "low": 0.2}),
-        ("ets", {"first": 0.2, "thirty": 0.24, "twenty": 0.16, "fifty": 0.4}),
-    ],
-)
-def test_real_frames_are_shared_within_a_percent(
-    name: str, quantities: dict[str, float], tmp_path: Path
-) -> None:
-    """At a fiftieth of the rates, and so for fifty times as long as the phases of the plan."""
-    text = (PLANS / f"{name}.toml").read_text("utf-8").partition("[phases")[0]
-    for before, after in (("1Gb/s", "20Mb/s"), ("800Mb/s", "16Mb/s"), ("200Mb/s", "4Mb/s")):
-        text = text.replace(f'"{before}"', f'"{after}"')
-    for before in ("60ms", "110ms", "120ms"):
-        text = text.replace(f'duration = "{before}"', 'duration = "6s"')
-    text = text.replace('sample_interval = "1ms"', 'sample_interval = "20ms"')
-    text = text.replace('stop = "60ms"\n', "") + '[phases.busy]\nfrom = "1s"\nto = "6s"\n'
-    result = run(Plan.load(text), target="software", out=tmp_path, report=False).result
-    metrics = result["metrics"]["busy"]
-    for entry, share in quantities.items():
-        assert metrics[entry]["throughput_bps"] == pytest.approx(20e6 * share, rel=0.01), entry

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +35,15 @@ from tests.trials.lossy import RATES, Lossy
 from tests.trials.scenarios import clean, restart, submit
 from tests.trials.undisturbed import Undisturbed
 
-FAULTS = (
-    *("kill agent", "kill controller", "kill data path", "cut link", "disk full"),
-    *("lose", "double", "delay", "swap"),
-    *("mischief", "lossy wire"),
-)
+FAULTS = ("kill agent", "kill controller", "kill data path", "cut link", "disk full")
+FAULTS += ("lose", "double", "delay", "swap", "mischief", "lossy wire", "stranger beats")
 """From "lose" to "swap" they happen to messages; several of them at once: "lose+delay"."""
 THROUGH = 0.2
 """The share of runs that must come to their end undistorted: where none does, nothing was tried."""
 HANG_S = 300.0
 """A run that is not over by then hangs: none of its own deadlines is so long."""
 CLEAN_S = 60.0
-"""For all of a run to go away; the lease of one whose controller died lasts for 5 s."""
+"""For all of a run to go away; a lease whose controller died lasts for 5 s."""
 LATEST_S = 4.0
 """Of a fault after a run was asked for: before it leases, while it runs, when it is over."""
 PLAN = plans.short("0.4s")
@@ -75,8 +72,10 @@ def chaos(
         draw = random.Random(f"{seed}/{number}")
         fault = faults[number % len(faults)]
         row = _one(lab, relay, number, fault, draw, due, clean_s)
-        if fault.startswith("kill "):
-            watch.forget("controller" if fault == "kill controller" else row["victim"].split()[0])
+        if fault in ("kill controller", "stranger beats"):
+            watch.forget("controller")
+        elif fault.startswith("kill "):
+            watch.forget(row["victim"].split()[0])
         row["left"] |= watch.left()
         row["sound"] = row["sound"] and not row["left"] and not row["wrong"]
         rows.append(row)
@@ -114,32 +113,37 @@ def _one(
     moment = round(draw.uniform(0.0, LATEST_S), 2)
     victim = draw.choice(lab.hosts)
     relay.draw = random.Random(draw.random())
-    began = time.monotonic()
+    began, expired = time.monotonic(), mischief.expired(lab)
     if fault in ("mischief", "lossy wire"):
         large = due[mischief.large()]
-        wrong, result = (
-            mischief.messages(lab, relay, large, f"run{number}")
-            if fault == "mischief"
-            else mischief.lossy_wire(lab, f"run{number}")
-        )
-        return _row(number, fault, 0.0, "right", began, result, wrong) | {
-            "left": clean(lab, within_s=clean_s)
-        }
+        if fault == "mischief":
+            wrong, result = mischief.messages(lab, relay, large, f"run{number}")
+        else:
+            wrong, result = mischief.lossy_wire(lab, f"run{number}")
+        left = clean(lab, within_s=clean_s)
+        wrong |= mischief.expired_since(lab, expired)
+        return _row(number, fault, 0.0, "right", began, result, wrong) | {"left": left}
     name = submit(lab, PLAN, f"run{number}")
     if kinds := set(fault.split("+")) & set(RATES):
         relay.kinds = kinds
         moment = 0.0
-    elif fault != "kill data path":  # that one waits until there is one
+    elif fault not in ("kill data path", "stranger beats"):  # these wait until there is one
+        if fault == "kill agent" and moment > LATEST_S / 4:  # an agent that holds a lease
+            mischief.wait_for_leases(lab, name)
+            moment = round(moment / 4, 2)
         time.sleep(moment)
-    happened = _do(lab, fault, victim, moment)
-    hung = False
-    try:
-        code, result, said = lab.ended(name, HANG_S)
-    except subprocess.TimeoutExpired as late:
-        code, result, said, hung = -1, {}, str(late), True
-    relay.kinds = set()
-    row = _row(number, fault, moment, victim, began, result, {})
-    row["left"] = _repair(lab, fault, victim, clean_s)
+    with ExitStack() as beating:
+        if fault == "stranger beats":
+            beating.enter_context(mischief.stranger_beats(lab, name))
+        happened = _do(lab, fault, victim, moment)
+        hung = False
+        try:
+            code, result, said = lab.ended(name, HANG_S)
+        except subprocess.TimeoutExpired as late:
+            code, result, said, hung = -1, {}, str(late), True
+        relay.kinds = set()
+        row = _row(number, fault, moment, victim, began, result, {})
+        row["left"] = _repair(lab, relay, fault, victim, clean_s)
     if not happened:
         row["victim"] = f"{victim} (came too late)"
     if not result:
@@ -147,7 +151,7 @@ def _one(
         row["verdict"] = "invalid" if code == 3 else f"exit code {code}"
         row["cause"] = lines[-1] if lines else ""
     elif not result.get("cause"):
-        row["wrong"] = due[PLAN].wrong(Path(result["folder"]))
+        row["wrong"] = due[PLAN].wrong(Path(result["folder"]), cut=fault == "cut link")
     if hung:
         row["verdict"], row["cause"] = "hung", said
     named = row["verdict"] in mischief.CAME or bool(row["cause"])
@@ -205,13 +209,14 @@ def _do(lab: Lab, fault: str, victim: str, moment: float) -> bool:
     return True
 
 
-def _repair(lab: Lab, fault: str, victim: str, clean_s: float) -> dict[str, list[str]]:
+def _repair(lab: Lab, relay: Lossy, fault: str, victim: str, clean_s: float) -> dict[str, Any]:
     """Mend what was broken; what is left of the run afterwards."""
     if fault == "disk full":
         (lab.folder / "state" / victim / "filler").unlink(missing_ok=True)
     if fault == "kill agent":
         restart(lab, victim)
-    if fault == "kill controller":
+    if fault in ("kill controller", "stranger beats"):
+        relay.forget.set()
         before = lab.said("controller")
         ups = {host: before.count(f"agent {host}: up") for host in lab.hosts}
         lab.controller(lab.bed)

@@ -33,7 +33,7 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.run.fidelity_thresholds import DEGRADED, INVALID, ORDER, VALID
-from orchestrator.run.metric_uncertainty import COUNTS
+from orchestrator.run.metric_uncertainty import COUNTS, SETTLING
 from orchestrator.run.run_result import measure
 from tests.trials import distortions, frame_changes, integrity, plans
 from tests.trials.distorted import BACK, FRAMES, RELAY
@@ -41,6 +41,8 @@ from tests.trials.integrity_table import FAILED
 
 CONTROL_RUNS = 2
 """Of each plan, and of each link of it with a relay: the score needs their spread."""
+SAMPLE_S = 1e-3
+"""Sample interval of the plans."""
 SEEDS = 8
 """Of simulated runs of a plan, for the spread of its metrics."""
 LEAST_SHARE = 0.05
@@ -174,6 +176,8 @@ def moved(row: Row, quiet: Sequence[Row]) -> Moved:
             mean = sum(others) / len(others)
             bar = bars[0] + max(bars[1:]) + 2 * (max(others) - min(others))
             bar += 3 * seeds.get((entity, metric), 0.0)
+            if metric.endswith(SETTLING):  # counted in whole samples
+                bar += 2 * SAMPLE_S
             if metric.startswith(COUNTS):
                 bar += 3 * math.sqrt(max(mean, value, 1.0))
             off = abs(value - mean)

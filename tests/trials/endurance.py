@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -45,6 +46,8 @@ GROWTH = 0.05
 REST_S = 2.0
 THROUGH = 0.75
 CLEAN_S = 60.0
+BUSY = re.compile(r"silent for|no answer|within \d|is gone|\b\d{1,4}\.\d ms ago when it came")
+"""Causes of runs that a busy machine may end."""
 WHO = ("left", "right", "controller")
 PLAN = plans.short("0.02s")
 
@@ -92,18 +95,22 @@ def endure(
     for first in range(0, runs, each):
         count = min(each, runs - first)
         wrong: dict[str, list[str]] = {}
+        expired = mischief.expired(lab)
         for verdict, cause, where in asyncio.run(_some(lab, plan, count)):
             verdicts[verdict] += 1
             if cause:
                 causes[cause] += 1
             if where is not None:
                 wrong |= due[PLAN].wrong(where)
+            elif not BUSY.search(cause):
+                wrong["ended"] = [cause]
         left = clean(lab, within_s=clean_s)
         if not rows:
             watch.warm()
         wrong |= mischief.messages(lab, relay, due[mischief.large()], f"messages{first}")[0]
         wrong |= mischief.lossy_wire(lab, f"wire{first}")[0]
         left |= clean(lab, within_s=clean_s) | watch.left()
+        wrong |= mischief.expired_since(lab, expired)
         row: dict[str, Any] = {"run": first + count, "behind": left, "wrong": wrong}
         row |= {who: at_rest(lab.processes[who].pid, rows, who) for who in WHO}
         rows.append(row)

@@ -1,4 +1,5 @@
-"""What a lab holds besides its runs: processes, namespaces, files, states of NICs, descriptors.
+"""What a lab holds besides its runs: processes, namespaces, files, states of NICs, routes,
+listening sockets, descriptors.
 
 All of it is found by its place, and not by what it says of itself: processes are the lab's
 descendants (it adopts those whose parents have ended), files are whatever lies in folders of the
@@ -18,10 +19,13 @@ from pathlib import Path
 
 from pyroute2 import IPRoute
 
+from orchestrator.targets.software.linux_syscalls import enter_network
 from orchestrator.testbed.agent import ethtool
 from tests.trials.lab import Lab
 
 PR_SET_CHILD_SUBREAPER = 36
+KERNEL, LISTENS = 2, "0A"
+"""`proto` of a route that the kernel made (RTPROT_KERNEL); state of a socket that listens."""
 REST_S = 10.0
 """For a run's processes, files and sockets to go away; on a busy machine it takes a while."""
 
@@ -53,6 +57,8 @@ class Footprint:
                 "namespace": frozenset().union(*(_namespaces(pid) for pid in (*family, "self"))),
                 "file": frozenset(_files(lab)),
                 "nic": frozenset(_nics(lab)),
+                "route": frozenset(_routes(lab)),
+                "socket": frozenset(_listening(lab)),
             },
             {name: _descriptors(pid) for pid, name in known.items()},
         )
@@ -134,6 +140,38 @@ def _nics(lab: Lab) -> set[str]:
                 with suppress(OSError):
                     state["ipv6 off"] = (silent / "disable_ipv6").read_text().strip()
                 found |= {f"{name}:{nic} {key} = {value}" for key, value in state.items()}
+    return found
+
+
+def _routes(lab: Lab) -> set[str]:
+    """Routes and rules of each host, but for those that the kernel made by itself."""
+    found = set()
+    for name in lab.hosts:
+        with lab.machines._inside(lab.machines.machines[name]), IPRoute() as netlink:
+            for kind, rows in (("route", netlink.get_routes()), ("rule", netlink.get_rules())):
+                for row in rows:
+                    if kind == "route" and row["proto"] == KERNEL:
+                        continue
+                    to = row.get("dst") or "any"
+                    key = f"{row['family']} table {row['table']} type {row.get('type', '-')}"
+                    found.add(f"{name}: {kind} {to}/{row['dst_len']} {key}")
+    return found
+
+
+def _listening(lab: Lab) -> set[str]:
+    """TCP sockets that listen, of each host and of the controller."""
+    found = set()
+    places = {name: lab.machines.machines[name].descriptor for name in lab.hosts}
+    for name, place in (places | {"controller": lab.machines._home}).items():
+        enter_network(place)
+        try:
+            for table in ("tcp", "tcp6"):
+                for row in Path(f"/proc/thread-self/net/{table}").read_text().splitlines()[1:]:
+                    words = row.split()
+                    if words[3] == LISTENS:
+                        found.add(f"{name}: {words[1]}")
+        finally:
+            enter_network(lab.machines._home)
     return found
 
 

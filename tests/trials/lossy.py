@@ -1,5 +1,6 @@
 """A relay between controller and agent that loses, doubles, delays and swaps whole messages, keeps
-the first answer to every order to itself, and damages one octet of a file's chunk.
+the first answer to every order to itself, and damages one octet of a file's chunk; of another
+file's chunk it renews the checksum, too, so that only the digest of the whole file differs.
 
 It ends CURVE on one side with a key of its own and begins it anew on the other with the
 controller's: below that, on the wire, such things would only break the connection.
@@ -11,6 +12,7 @@ import json
 import random
 import threading
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +23,25 @@ from orchestrator.testbed import curve_keys
 RATES = {"lose": 0.15, "double": 0.15, "delay": 0.15, "swap": 0.15}
 LONGEST_S = 0.3
 REMEMBERED = 1000
-UNANSWERED, DAMAGE = "unanswered", "damage"
+UNANSWERED, DAMAGE, FORGE = "unanswered", "damage", "forge"
 ORDERS = {"lease", "deploy", "start", "collect", "release"}
 """What an agent does once, however often it is asked for it under one number."""
 
 
 class Lossy(threading.Thread):
-    """See the module. `kinds` are what happens now: of RATES, UNANSWERED and DAMAGE; none: it
-    passes all on."""
+    """See the module. `kinds` are what happens now: of RATES, UNANSWERED, DAMAGE, FORGE; none:
+    it passes all on."""
 
     def __init__(self, listen: str, own: Path, agent: str, public: str, ours: Path) -> None:
         super().__init__(name="lossy", daemon=True)
         self.kinds: set[str] = set()
         self.draw = random.Random(1)
-        self.count = dict.fromkeys((*RATES, UNANSWERED, DAMAGE), 0)
+        self.count = dict.fromkeys((*RATES, UNANSWERED, DAMAGE, FORGE), 0)
         self._asked: dict[tuple[str, int], dict[str, Any]] = {}
         self._kept_back: set[tuple[str, int]] = set()
         self._damaged: tuple[str, int] | None = None
+        self.forget = threading.Event()
+        """Set: the connections of a controller that has ended are closed."""
         self.went_on = ""
         """How a fetch went on after a chunk that came damaged, unless it asked for it again."""
         self._agent, self._public, self._ours = agent, public, curve_keys.own(ours)
@@ -58,6 +62,12 @@ class Lossy(threading.Thread):
         poller = zmq.Poller()
         poller.register(self._near, zmq.POLLIN)
         while not self._ending.is_set():
+            if self.forget.is_set():
+                self.forget.clear()
+                for socket in self._far.values():
+                    poller.unregister(socket)
+                    socket.close()
+                self._far.clear()
             for socket, _ in poller.poll(20):
                 frames = socket.recv_multipart()
                 if socket is self._near:
@@ -102,7 +112,7 @@ class Lossy(threading.Thread):
 
     def _answer(self, frames: list[bytes]) -> list[bytes] | None:
         """An answer as it goes on; None: not at all."""
-        if not self.kinds & {UNANSWERED, DAMAGE}:
+        if not self.kinds & {UNANSWERED, DAMAGE, FORGE}:
             return frames
         told = json.loads(frames[0])
         key = told["session"], told["id"]
@@ -117,6 +127,13 @@ class Lossy(threading.Thread):
             self.count[DAMAGE] += 1
             self._damaged = asked["name"], asked["offset"]
             return [frames[0], bytes([frames[1][0] ^ 1]) + frames[1][1:], *frames[2:]]
+        if FORGE in self.kinds and not self.count[FORGE] and kind == "fetch" and len(frames) > 1:
+            asked = self._asked[key]["body"]
+            if asked["name"] == "words" and asked["offset"] == 0:
+                self.count[FORGE] += 1
+                octets = bytes([frames[1][0] ^ 1]) + frames[1][1:]
+                told["body"]["crc32"] = zlib.crc32(octets)
+                return [json.dumps(told).encode(), octets, *frames[2:]]
         return frames
 
     def _happens(self, kind: str) -> bool:

@@ -9,20 +9,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import zmq.asyncio
-
 from orchestrator.testbed import curve_keys
-from orchestrator.testbed.agent.agent_messages import Hello, OfLease
-from orchestrator.testbed.controller.controller_messages import OfRun
-from orchestrator.testbed.wire.rpc_client import Refusal, RpcClient, Unanswered
-from tests.trials import plans
+from orchestrator.testbed.agent import ethtool
+from tests.trials import plans, strangers
 from tests.trials.lab import Lab, until
-from tests.trials.lossy import DAMAGE, UNANSWERED, Lossy
-from tests.trials.scenarios import NODES, submit
-from tests.trials.undisturbed import Undisturbed, lost_on_wires
+from tests.trials.lossy import DAMAGE, FORGE, UNANSWERED, Lossy
+from tests.trials.scenarios import AHEAD_S, NODES, submit
+from tests.trials.undisturbed import Found, Undisturbed, lost_on_wires
 
-STRANGER = "stranger"
-Found = dict[str, list[str]]
 LASTS = "0.3s"
 CAME = ("met", "unjudged", "missed", "uncertain")
 """Verdicts of runs that came to their end on a machine that did not distort them."""
@@ -34,14 +28,13 @@ def large(duration: str = LASTS) -> str:
 
 
 def bench(folder: Path) -> tuple[Lab, Lossy]:
-    """Two hosts with a wire, a relay to the right one, and a stranger whose key is let in."""
+    """Two hosts with a wire, whose clocks differ; a relay to the right one; keys of strangers."""
     lab = Lab(folder)
     for name in ("left", "right"):
         lab.host(name)
     lab.wire("left:eth1", "right:eth1")
-    public = str(lab.keys(STRANGER) / curve_keys.PUBLIC)
-    for who in ("left", "right", "controller"):
-        curve_keys.authorise(lab.keys(who), public)
+    lab.shifts["right"] = AHEAD_S
+    strangers.admit(lab)
     return lab, relay(lab)
 
 
@@ -67,71 +60,67 @@ def begin(lab: Lab, between: Lossy) -> None:
 
 
 def messages(lab: Lab, between: Lossy, due: Undisturbed, name: str) -> tuple[Found, dict[str, Any]]:
-    """A run whose orders' first answers are lost, whose results come damaged once, and which a
-    stranger wants to end: it is as one of which nobody wanted anything."""
-    between.kinds = {UNANSWERED, DAMAGE}
+    """A run whose orders' first answers are lost, whose results come damaged twice, and about which
+    keys make requests that they may not make: it is as an undisturbed one."""
+    between.kinds = {UNANSWERED, DAMAGE, FORGE}
     between.count = dict.fromkeys(between.count, 0)
     between.went_on = ""
     submit(lab, large(), name)
     begun = until(lambda: "running" in lab.said(name) or name_over(lab, name), "running")
-    refused = asyncio.run(orders_of_a_stranger(lab)) if begun else {}
+    found: Found = _offloads_left_on(lab) if begun else {}
+    found |= asyncio.run(strangers.orders(lab)) if begun else {}
     _, result, said = lab.ended(name, 300.0)
     between.kinds = set()
-    found: Found = dict(refused)
     if between.went_on:
         found["checksum"] = [between.went_on]
     if result.get("cause") or not result:
         kind = "owner" if "released" in said and "owner" in found else "retry"
         found.setdefault(kind, []).append(f"ended: {result.get('cause') or said[-200:]}")
-    elif not between.count[UNANSWERED] or not between.count[DAMAGE]:
+    elif not all(between.count[kind] for kind in (UNANSWERED, DAMAGE, FORGE)):
         found["trial"] = [f"nothing was lost or damaged: {between.count}"]
     if result.get("folder") and not result.get("cause"):
         found |= due.wrong(Path(result["folder"]))
     return found, result
 
 
+def _offloads_left_on(lab: Lab) -> Found:
+    """Offloads that are on at NICs of a run that goes on; none where the run has just ended."""
+    found = []
+    for host in lab.hosts:
+        held = strangers.leases(lab)[host]
+        with lab.machines._inside(lab.machines.machines[host]):
+            states = ethtool.offloads("eth1")
+        if held and held == strangers.leases(lab)[host]:
+            found += [f"{host}:eth1 {name}" for name, state in states.items() if state]
+    return {"offloads": found} if found else {}
+
+
+def stranger_beats(lab: Lab, name: str) -> strangers.Heartbeats:
+    """Kill the controller of a run that holds leases, and renew these with a key of a stranger."""
+    wait_for_leases(lab, name)
+    held = strangers.leases(lab)
+    lab.kill("controller")
+    return strangers.Heartbeats(lab, held)
+
+
+def wait_for_leases(lab: Lab, name: str) -> None:
+    """Wait until an agent holds a lease of a submitted run, or the run is over."""
+    until(lambda: any(strangers.leases(lab).values()) or name_over(lab, name), "leased")
+
+
+def expired(lab: Lab) -> int:
+    """Leases that agents tore down because their controller was silent."""
+    return sum(lab.said(host).count("torn down") for host in lab.hosts)
+
+
+def expired_since(lab: Lab, before: int) -> Found:
+    """Leases that expired since there were `before`, though no controller was killed."""
+    return {"expired": ["a lease was not released"]} if expired(lab) > before else {}
+
+
 def name_over(lab: Lab, name: str) -> bool:
     """Whether a submitted run has ended."""
     return lab.processes[name].poll() is not None
-
-
-async def orders_of_a_stranger(lab: Lab) -> Found:
-    """Try to end what is another's: leases at the agents, the run at the controller."""
-    context = zmq.asyncio.Context()
-    pair = curve_keys.own(lab.keys(STRANGER))
-    done: list[str] = []
-
-    async def tried(who: str, asker: RpcClient, kind: str, body: Any) -> None:
-        try:
-            await asker.ask(kind, body, within_s=30.0)
-            done.append(f"{who} did {kind} for a stranger")
-        except Refusal as no:
-            if no.code not in ("not-yours", "no-lease", "no-run"):
-                done.append(f"{who}: {no}")
-
-    try:
-        for host in lab.hosts:
-            asker = _asker(context, lab, host, lab.address(host), pair)
-            offer, _ = await asker.ask("hello", Hello(), within_s=30.0)
-            for lease in {nic["lease"] for nic in offer["nics"]} - {None}:
-                await tried(f"agent {host}", asker, "release", OfLease(lease=lease))
-            asker.close()
-        asker = _asker(context, lab, "controller", "tcp://127.0.0.1:7011", pair)
-        status, _ = await asker.ask("status", {}, within_s=30.0)
-        for run in status["runs"]:
-            await tried("controller", asker, "cancel", OfRun(run=run))
-        asker.close()
-    except Unanswered as silence:
-        done.append(str(silence))
-    finally:
-        context.destroy(0)
-    return {"owner": done} if done else {}
-
-
-def _asker(
-    context: zmq.asyncio.Context, lab: Lab, who: str, address: str, pair: curve_keys.Pair
-) -> RpcClient:
-    return RpcClient(context, who, address, curve_keys.own(lab.keys(who)).public, pair)
 
 
 def lossy_wire(lab: Lab, name: str) -> tuple[Found, dict[str, Any]]:

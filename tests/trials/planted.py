@@ -26,14 +26,17 @@ class Fault:
 
     kinds: frozenset[str]
     changes: tuple[tuple[str, str, str], ...]
+    runs: int = 1
+    """Runs after which endurance finds it."""
 
 
-def _fault(kinds: str, *changes: tuple[str, str, str]) -> Fault:
-    return Fault(frozenset(kinds.split()), changes)
+def fault(kinds: str, *changes: tuple[str, str, str], runs: int = 1) -> Fault:
+    """A fault: its kinds, separated by spaces, and (module, text, other text) each."""
+    return Fault(frozenset(kinds.split()), changes, runs)
 
 
 PLANTED: dict[str, Fault] = {
-    "a row of results is dropped": _fault(
+    "a row of results is dropped": fault(
         "row",
         (
             MERGE,
@@ -43,7 +46,7 @@ PLANTED: dict[str, Fault] = {
             + PART_READ,
         ),
     ),
-    "a descriptor leaks": _fault(
+    "a descriptor leaks": fault(
         "descriptor",
         (
             HOSTING,
@@ -51,7 +54,7 @@ PLANTED: dict[str, Fault] = {
             '        os.open("/dev/null", os.O_RDONLY)\n        self.pace = self._pace(wanted)\n',
         ),
     ),
-    "a helper holds a namespace": _fault(
+    "a helper holds a namespace": fault(
         "process namespace",
         (
             "orchestrator.targets.software.hosted_nodes_job",
@@ -59,7 +62,7 @@ PLANTED: dict[str, Fault] = {
             f"    spec = Spec(**record)\n    {SPAWNED}\n",
         ),
     ),
-    "a stray file": _fault(
+    "a stray file": fault(
         "file",
         (
             HOSTING,
@@ -68,19 +71,19 @@ PLANTED: dict[str, Fault] = {
             '        (spool.parents[1] / f"stray-{spool.name}").touch()\n',
         ),
     ),
-    "an owner is not checked": _fault(
+    "an owner is not checked": fault(
         "owner",
         ("orchestrator.testbed.agent.agent_service", "if held.owner != peer:", "if False:"),
     ),
-    "a NIC is not restored": _fault(
+    "a NIC is not restored": fault(
         "nic",
         ("orchestrator.testbed.agent.nic_claims", "        restore(self.name, self.before)\n", ""),
     ),
-    "a retry is done twice": _fault(
+    "a retry is done twice": fault(
         "retry",
         ("orchestrator.testbed.wire.rpc_server", "if number in known.answers:", "if False:"),
     ),
-    "losses of wires are not counted": _fault(
+    "losses of wires are not counted": fault(
         "loss",
         (MERGE, "        crossings=crossings,\n", ""),
         (
@@ -89,7 +92,7 @@ PLANTED: dict[str, Fault] = {
             '    lost["between"] = 0\n',
         ),
     ),
-    "a checksum is ignored": _fault(
+    "a checksum is ignored": fault(
         "checksum",
         (
             "orchestrator.testbed.wire.chunked_transfer",
@@ -97,7 +100,7 @@ PLANTED: dict[str, Fault] = {
             "if False:",
         ),
     ),
-    "a data path outlives its lease": _fault(
+    "a data path outlives its lease": fault(
         "workers process",
         (
             HOSTED,
@@ -110,7 +113,7 @@ PLANTED: dict[str, Fault] = {
             "    signal.pause()  # the job's threads",
         ),
     ),
-    "results stay with an agent": _fault(
+    "results stay with an agent": fault(
         "files file",
         (
             "orchestrator.testbed.agent.lease_journal",

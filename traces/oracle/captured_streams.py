@@ -10,17 +10,19 @@ import numpy as np
 from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from traces.capture import NO_TIME, open_capture
-from traces.oracle.reference_driver import gather
+from traces.oracle.reference_driver import MAC_OCTETS, gather
 
 SNAP = 128
 """Octets that are kept of a control frame, to be compared one by one."""
+ADDRESSES = MAC_OCTETS
+"""Octets that are kept of a data frame: the MAC addresses, which no field has behind a router."""
 INCOMING, OUTGOING = 1, 2
 
 
 @dataclass
 class CapturedFrames:
     """Some frames in order of time: `times_ns` int64[n] since the run began, `frames` FRAME[n],
-    `octets` uint8[n, SNAP] (zeros for data frames), `numbers` int64[n] in their file, from 1."""
+    `octets` uint8[n, SNAP] (of data frames ADDRESSES), `numbers` int64[n] in their file, from 1."""
 
     times_ns: np.ndarray
     frames: np.ndarray

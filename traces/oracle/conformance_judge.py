@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.records import CNM, PAUSE, PFC
+from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import External, Nic, ResolvedPlan, Sink
 from orchestrator.plan.input_problems import near
@@ -61,6 +61,8 @@ IGNORED = {
     "cp.culprit": {(CNM, "destination")},
     "cp.message": {(CNM, name) for name in ("source", "priority", "inner", "mark")},
     "cp.delay": {(CNM, "time")},
+    "cp.mark": {(DATA, "mark")},
+    "forward.ttl": {(DATA, "hops")},
     "pause.quanta": {
         (PAUSE, "feedback"),
         *((PFC, n) for n in ("feedback", "offset", "delta", "inner")),

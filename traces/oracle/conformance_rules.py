@@ -65,6 +65,16 @@ RULES = {
         Rule("cp.message", "addresses, tag, identifier and sampled octets of a message", QAU),
         Rule("cp.delay", "a message leaves as soon as its port is free", QAU),
         Rule(
+            "cp.mark",
+            "data leaves marked when the congestion point marks it, and only then",
+            "RFC 3168, section 5; the algorithm",
+        ),
+        Rule(
+            "cp.probe",
+            "a probe leaves with the feedback that the congestion point writes to it",
+            "the algorithm",
+        ),
+        Rule(
             "rp.activate",
             "any feedback above 0 makes an inactive limiter active, at the link's rate",
             f"{QAU}; QCN 2.2, L18-L31",
@@ -125,6 +135,19 @@ RULES = {
             f"{QAU}; NetFPGA-QCN, section 3.2",
         ),
         Rule("source.frames", "a source sends the frames of the plan, when it may", "the plan"),
+        Rule(
+            "source.messages",
+            "a host sends its probes, requests and acknowledgements when they are due",
+            "the algorithm",
+        ),
+        Rule("frame.once", "a frame leaves once", "the plan"),
+        Rule("forward.port", "a frame leaves by the port towards its destination", "the plan"),
+        Rule("forward.ttl", "a router takes one from the TTL, a bridge nothing", "RFC 1812, 5.3.1"),
+        Rule(
+            "forward.fields",
+            "a switch changes nothing of a frame but mark, TTL and the addresses of the hop",
+            "the plan",
+        ),
         Rule(
             "pause.obey",
             "a paused port or priority sends no data before the quanta are over",

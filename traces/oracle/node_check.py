@@ -10,11 +10,11 @@ import numpy as np
 
 from orchestrator.assembly import Assembly
 from orchestrator.engine.frames import frame_layout
-from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE, PFC
+from orchestrator.engine.records import CNM, DATA, FRAME, NONE, PAUSE, PFC
 from orchestrator.plan import ResolvedPlan
 from traces.oracle import reference_driver
 from traces.oracle.capture_feeder import Close, Feeder, Ranks, Timing
-from traces.oracle.captured_streams import SNAP, CapturedFrames, Reader, frame_stream
+from traces.oracle.captured_streams import ADDRESSES, SNAP, CapturedFrames, Reader, frame_stream
 from traces.oracle.port_captures import Node
 from traces.oracle.reference_model import Variant, build, ports_of
 
@@ -30,7 +30,17 @@ DRAWN_PS = 1000
 """A time in a payload may be off by the resolution of the frame that caused it, and by what a
 clocked device takes to act on that frame."""
 
-DATA_FIELDS = ("length", "priority", "flow", "source", "destination", "sequence", "mark")
+DATA_FIELDS = (
+    "length",
+    "priority",
+    "flow",
+    "source",
+    "destination",
+    "sequence",
+    "mark",
+    "hops",
+    "inner",
+)
 CNM_FIELDS = (
     "flow",
     "sequence",
@@ -87,7 +97,7 @@ class Deviation:
     others: list[Deviation] = field(default_factory=list)
     """Deviations at other ports at about the same time."""
     elsewhere: str = ""
-    """Another port where the message that is missing is seen, or the one too many expected."""
+    """Another port where the frame that is missing is seen, or the one too many expected."""
     is_missing: bool = False
     """Of these, the former."""
 
@@ -225,9 +235,9 @@ class _Check:
         return next((one for one in soon if rows[one.port] == blamed[0]), first)
 
     def _elsewhere(self, departure: Deviation) -> tuple[str, bool]:
-        """The port where a message that departs here stands on the other side, and whether it is
+        """The port where a frame that departs here stands on the other side, and whether it is
         seen there."""
-        if departure.what not in ("frame", "missing", "unexpected"):
+        if departure.what not in ("frame", "octets", "time", "missing", "unexpected"):
             return "", False
         wanted, got = departure.expected, departure.seen
         for way in self.ways.values():
@@ -235,9 +245,10 @@ class _Check:
                 continue
             way.reader.ready(CONTEXT_FRAMES)
             seen = np.zeros(0, FRAME) if way.reader.rest is None else way.reader.rest.frames
-            if wanted is not None and _holds(seen, wanted.frame):
+            waiting = _together(way.waiting)
+            if wanted is not None and _holds(seen, wanted.frame, waiting):
                 return way.port, True
-            if got is not None and _holds(_together(way.waiting), got.frame):
+            if got is not None and _holds(waiting, got.frame, seen):
                 return way.port, False
         return "", False
 
@@ -300,6 +311,8 @@ class _Check:
                 apart = DRAWN_PS + self.timing.window_ns * 1000
                 off = np.abs(predicted["created"] - frames["created"]) > apart
                 worst, what = _first(rows & off, worst, what, "created")
+                differ = self._octets_differ(port, predicted, seen, rows)
+                worst, what = _first(rows & differ, worst, what, "addresses")
             elif not any(other == kind for other, _ in self.ignored):
                 differ = self._octets_differ(port, predicted, seen, rows)
                 worst, what = _first(rows & differ, worst, what, "octets")
@@ -326,6 +339,8 @@ class _Check:
         built = self.feeder.built
         row = built.indices.port_rows[port]
         reference_driver.encoded(built.world, row, predicted[picked].view(np.recarray), octets)
+        data = predicted["kind"][picked] == DATA
+        octets[data, ADDRESSES:] = 0  # of data the rest is in the descriptor, but for the padding
         differ[picked] = (octets[:, :SNAP] != seen.octets[picked]).any(axis=1)
         return differ
 
@@ -365,12 +380,19 @@ class _Check:
         )
 
 
-def _holds(frames: np.ndarray, message: np.ndarray) -> bool:
-    """True if a message is among some frames, whatever its destination."""
-    same = frames["kind"] == CNM
-    for name in (*IDENTITY, "feedback", "source"):
-        same &= frames[name] == message[name]
-    return bool(same.any())
+def _holds(frames: np.ndarray, one: np.ndarray, others: np.ndarray) -> bool:
+    """True if a frame, whatever its destination, is among some frames and not among the others."""
+    if int(one["kind"]) in (PAUSE, PFC, NONE):
+        return False
+    return _count(frames, one) > _count(others, one)
+
+
+def _count(frames: np.ndarray, one: np.ndarray) -> int:
+    same = np.ones(len(frames), bool)
+    more = () if int(one["kind"]) == CNM else ("offset", "delta")  # which a message has rounded
+    for name in (*IDENTITY, "feedback", "source", *more):
+        same &= frames[name] == one[name]
+    return int(same.sum())
 
 
 def _first(rows: np.ndarray, worst: int, what: str, name: str) -> tuple[int, str]:

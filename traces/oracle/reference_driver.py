@@ -48,6 +48,8 @@ stages of the traced limiter are (NONE: its algorithm has none); and when the la
 node was (ps)."""
 MORE, FULL = 0, 1
 """Reasons why the loop returns: more inputs, or room in `sent`."""
+MAC_OCTETS = 12
+"""Octets of the two MAC addresses."""
 RESOLUTION_PS = 1000
 """Captures have whole nanoseconds: of two events closer than this either may have been first."""
 
@@ -61,8 +63,8 @@ TRACE = record(
 def gather(types, octets, offset, captured, original, picked, frames, kept):
     """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n], blank ones.
 
-    `kept` uint8[n, snap] gets the first octets of all but data frames. A frame that no codec knows
-    stays blank, but for its length: its kind is FOREIGN.
+    `kept` uint8[n, snap] gets the first octets, of data frames the MAC addresses. A frame that no
+    codec knows stays blank, but for its length: its kind is FOREIGN.
     """
     for k in range(picked.size):
         row = picked[k]
@@ -71,9 +73,9 @@ def gather(types, octets, offset, captured, original, picked, frames, kept):
         kind = decode(types, octets[begin : begin + captured[row]], original[row], frame)
         if kind == FOREIGN:
             frame.length = original[row]
-        if kind != DATA:
-            for place in range(min(captured[row], kept.shape[1])):
-                kept[k, place] = octets[begin + place]
+        most = kept.shape[1] if kind != DATA else MAC_OCTETS
+        for place in range(min(captured[row], most)):
+            kept[k, place] = octets[begin + place]
 
 
 @compiled

@@ -9,6 +9,7 @@ import numpy as np
 
 from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.frames.address_index import mac_text
+from orchestrator.engine.frames.type_registry import registered_types
 from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from traces.oracle.conformance_rules import RULES
 from traces.oracle.diagnosis import Diagnosis
@@ -112,4 +113,7 @@ def in_words(one: Expected | SeenFrame | None) -> str:
         return f"PAUSE, {frame['feedback']} quanta, {at}"
     if kind == PFC:
         return f"PFC, priorities {int(frame['mark']):#04x}, {at}"
+    name = next((t.name for t in registered_types() if t.kind == kind), None)
+    if name is not None:
+        return f"{name}, flow {frame['flow']} sequence {frame['sequence']}, {at}"
     return f"an unknown frame of {frame['length']} octets, {at}"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.assembly import world_assembly
-from orchestrator.batch import process_pool
+from orchestrator.batch import experiment, process_pool
 from orchestrator.batch.batch_executor import PointFailed, run_points
 from orchestrator.batch.eta import RemainingTime
 from orchestrator.batch.experiment import Experiment, Point
@@ -130,6 +130,15 @@ def test_what_a_point_is_kept_by(changes: dict[str, Any], same: bool) -> None:
     (one,), (other,) = points(random_flow(), 1), points(random_flow(**changes), 1)
     assert (one.digest == other.digest) is same
     assert one.digest != points(random_flow(), 2)[0].digest
+
+
+def test_a_point_of_other_sources_is_run_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of sources that have changed since is stale: its row is of another program."""
+    (before,) = points(random_flow(), 1)
+    monkeypatch.setattr(experiment, "digest_of", lambda registry: "0" * 64)
+    (after,) = points(random_flow(), 1)
+    assert before.digest != after.digest
+    assert before.subject.sources != after.subject.sources == "0" * 64
 
 
 def test_a_worker_that_dies_is_said_and_its_point_run_again() -> None:

@@ -111,6 +111,19 @@ def test_error_bars_leave_it_open() -> None:
         assert result["verdict"] == "uncertain"
 
 
+@pytest.mark.parametrize(
+    ("bars", "verdict"),
+    [((0.0, 0.0, 0.3), "met"), ((0.0, 0.3, 0.3), "uncertain"), ((0.3, 0.0, 0.0), "met")],
+)
+def test_a_median_has_the_median_of_the_error_bars(bars: tuple[float, ...], verdict: str) -> None:
+    runs = found(0.5, 0.5, 0.5)
+    for one, bar in zip(runs, bars, strict=True):
+        one.row["uncertainties"] = {"run": {"switch.sink": {"utilization": bar}}}
+    result = judge_seeds(plan(within(0.4, 0.6, of_seeds="median")), runs)
+    assert result["verdict"] == verdict
+    assert result["expectations"][0]["uncertainty"] == max(bars)
+
+
 @pytest.mark.parametrize("text", ["mean", "0/3", "4/3", "3", "3/0", ""])
 def test_of_seeds_is_a_median_or_a_share(text: str) -> None:
     with pytest.raises(BadInput, match=r"expect\[0\].of_seeds.*'median', or a share"):

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.otg import frame_builder, traffic_loop
-from orchestrator.otg.generator_state import FLOW, STARTED, GeneratorState, new_state
+from orchestrator.otg.generator import Generator
+from orchestrator.otg.generator_state import FLOW, PAUSED, STARTED, GeneratorState, new_state
 from orchestrator.otg.otg_config import read_config
 from tests.orchestrator.otg.test_otg_config import INTERFACES, message
 
@@ -138,3 +139,18 @@ def test_order_and_latency_of_received_frames() -> None:
     assert [int(rows[0][name]) for name in names] == [3, 0, 250, 400]
     assert traffic_loop.is_over(flow(bursts=2, burst_frames=3, begun=6)[0])
     assert not traffic_loop.is_over(flow(bursts=2, burst_frames=3, begun=5)[0])
+
+
+def test_the_time_of_a_pause_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    packet = [{"choice": kind, kind: {}} for kind in STACKS["udp"]]
+    made = Generator.__new__(Generator)
+    made.state = state_of(packet, duration={"fixed_seconds": {"seconds": 1}})
+    row = made.state.flows[0]
+    row["state"], row["due_ps"], row["began_ps"] = STARTED, 130, 100
+    now = iter([500, 1500])
+    monkeypatch.setattr(made, "_turn", lambda: None)
+    monkeypatch.setattr(made, "_now_ps", lambda: next(now))
+    made.pause([0])
+    assert row["state"] == PAUSED
+    made.resume([0])
+    assert (row["state"], row["due_ps"], row["began_ps"]) == (STARTED, 1130, 1100)

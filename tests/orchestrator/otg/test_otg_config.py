@@ -233,6 +233,7 @@ def test_addresses_tokens_and_tls_of_the_command_line(tmp_path: Any) -> None:
 
 def test_files_that_are_no_certificate_are_refused(tmp_path: Any) -> None:
     pytest.importorskip("aiohttp")
+    pytest.importorskip("snappi")
     from orchestrator.otg.rest_server import authorized, tls_context
 
     wrong = tmp_path / "wrong"

@@ -55,6 +55,7 @@ def test_a_sound_link_has_no_reasons() -> None:
             "a>b delayed frames by more than 30 us on the mean in 2 of 128 windows of time (by up "
             "to 2e+03 us, at 1 s): that is 0.0156 of",
         ),
+        (replace(SOUND, stalled_windows=1), "", ""),
         (replace(SOUND, stalled_windows=4), "invalid", "in 4 of 128 windows of time"),
     ],
 )

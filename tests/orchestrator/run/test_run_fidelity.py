@@ -230,6 +230,7 @@ def test_every_number_stands_beside_its_bounds():
     assert bounds["held_share"] == list(run_fidelity.HELD)
     assert bounds["lateness_p99_s"] == pytest.approx([40e-6, 120e-6])
     assert bounds["lateness_max_s"] == pytest.approx([0.01, 0.1])
+    assert bounds.pop("changed_share") == [0.0, 0.0], "no single frame may be another one"
     for degraded, invalid in bounds.values():
         assert 0 <= degraded < invalid
 

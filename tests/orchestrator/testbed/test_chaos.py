@@ -1,7 +1,7 @@
 """A slice of the chaos suite. All of it, 200 runs: see docs/testbed.md.
 
 A killed agent, a killed controller and a cut link are in test_across, where more is asked of them;
-mischief and a lossy wire are in test_planted, with faults that they find.
+mischief, a lossy wire and a stranger's heartbeats are in test_planted, with faults that they find.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def test_a_fault_leaves_nothing_behind_and_is_named(tmp_path: Path):
     refused = probe()
     if refused is not None:
         pytest.skip(str(refused))
-    elsewhere = {"kill agent", "kill controller", "cut link", "mischief", "lossy wire"}
+    elsewhere = {"kill agent", "kill controller", "cut link"}
+    elsewhere |= {"mischief", "lossy wire", "stranger beats"}
     assert {word for fault in HERE for word in fault.split("+")} | elsewhere == set(FAULTS)
     plans.compile_once()
     job = "tests.trials.chaos:chaos"

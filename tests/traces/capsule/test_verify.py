@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
+import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from orchestrator.run.frozen_expectations import digest_of_expected
 from tests.traces.capsule.tampered import Edit, changed, command, text, value, verified
 from traces.capsule.sweep_tables import compare_tables
 from traces.capsule.tolerance import Tolerance
@@ -124,6 +128,32 @@ def test_a_capture_and_a_new_file_are_told(a_run: Path) -> None:
     code, found = verified(changed(a_run, {"data/events.jsonl": lambda octets: octets + b"{}\n"}))
     assert code == 1
     assert "data/events.jsonl is not as it was packed" in texts(found, "file")
+
+
+def test_an_extra_file_is_named(a_run: Path) -> None:
+    with zipfile.ZipFile(a_run, "a") as file:
+        file.writestr("data/captures/extra.txt", b"not packed")
+    code, found = verified(a_run)
+    assert (code, found["verdict"]) == (1, "differs")
+    assert "data/captures/extra.txt came into the capsule after it was packed" in texts(
+        found, "file"
+    )
+
+
+def test_a_changed_prediction_differs(a_run: Path) -> None:
+    """The manifest has the digest of the expectations that were frozen before the run."""
+
+    def freeze(digest: str, changed_keys: list[str]) -> Edit:
+        frozen = {"expectations": digest, "at": "2026-01-01T00:00:00Z", "changed": changed_keys}
+        return lambda octets: json.dumps(json.loads(octets) | {"frozen": frozen}).encode()
+
+    with zipfile.ZipFile(a_run) as file:
+        right = digest_of_expected(tomllib.loads(file.read(PLAN).decode()))
+    for digest, changed_keys, hold in ((right, [], 1), ("0" * 64, [], 0), ("0" * 64, ["min"], 1)):
+        copy = changed(a_run, {MANIFEST: freeze(digest, changed_keys)}, rehash=True)
+        code, found = verified(copy)
+        assert found["figures"]["frozen"]["hold"] == hold
+        assert code == 1 - hold
 
 
 def test_an_untouched_sweep_holds(a_sweep: Path) -> None:

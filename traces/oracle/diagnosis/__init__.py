@@ -1,7 +1,8 @@
 """Diagnosis of a deviation: the broken rule, by the difference or by an explaining variant.
 
-What a departure shows by itself comes first (a frame that comes later, a message that went another
-way); then the variants of the reference are tried; a rule that is merely near comes last.
+What a departure shows by itself comes first (a frame that is missing, that leaves twice or that was
+changed, a message that went another way); then the variants of the reference are tried; a rule that
+is merely near comes last.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from orchestrator.plan import Nic
 from traces.oracle.diagnosis.cnm_diagnosis import message
 from traces.oracle.diagnosis.diagnosis_case import SOON_NS, Case, Diagnosis, kind_of
+from traces.oracle.diagnosis.frame_diagnosis import single_frame
 from traces.oracle.diagnosis.nic_diagnosis import sender
 from traces.oracle.diagnosis.pause_diagnosis import pause, queue
 
@@ -18,6 +20,9 @@ __all__ = ["Case", "Diagnosis", "diagnose"]
 
 def diagnose(case: Case) -> Diagnosis:
     """Name the rule."""
+    alone = single_frame(case)
+    if alone is not None:
+        return alone
     kind = _odd_kind(case)
     if kind in (PAUSE, PFC):
         return pause(case.departure)

@@ -6,6 +6,12 @@ import numpy as np
 
 from orchestrator.engine.node_api import eligible_at
 from orchestrator.engine.records import DATA
+from traces.oracle.diagnosis.deviation_text import (
+    LEAST_SHARE,
+    another_rate,
+    frame_name,
+    moved_by,
+)
 from traces.oracle.diagnosis.diagnosis_case import (
     SOON_NS,
     Case,
@@ -79,7 +85,10 @@ def _apart(case: Case, flow: int) -> str:
     if len(times) < 2 or times[-1][0] == times[0][0]:
         return "at another rate"
     share = (times[-1][1] - times[0][1]) / (times[-1][0] - times[0][0])
-    return f"some {abs(share - 1):.0%} {'faster' if share > 1 else 'slower'}"
+    if abs(share - 1) < LEAST_SHARE:
+        apart_ns = times[0][0] - times[0][1]
+        return f"{abs(apart_ns) / 1000:.3f} us {'later' if apart_ns > 0 else 'earlier'}"
+    return f"some {abs(share - 1):.1%} {'faster' if share > 1 else 'slower'}"
 
 
 ENOUGH = 64
@@ -92,6 +101,8 @@ def sender(case: Case) -> Diagnosis:
     departure = case.departure
     if departure.what not in ("time", "frame", "missing", "unexpected"):
         return Diagnosis("source.frames", f"{departure.what} differs")
+    if kind_of(departure.expected or departure.seen) not in (DATA, -1):
+        return Diagnosis("source.messages", _message_time(case))
     if (paused := _during_pause(case)) is not None:
         return paused
     flow, early = _at_fault(case)
@@ -108,7 +119,7 @@ def sender(case: Case) -> Diagnosis:
     if not is_early(departure) and (resumed := _behind_pause(case)) is not None:
         return resumed
     if flow is None or row is None:
-        return Diagnosis("source.frames", "the flow has no limiter, and its frames are others")
+        return Diagnosis("source.frames", f"a flow without a limiter: {_how_frames_differ(case)}")
     once = _is_single_deviation(case, flow)
     if not once or not early:  # a rate a little too low may show in one frame of many
         expiry = broken_expiry(case, flow, row)
@@ -119,7 +130,30 @@ def sender(case: Case) -> Diagnosis:
     if once and not early and departure.what == "frame":
         return Diagnosis("source.frames", f"it is the turn of flow {flow}, which may send")
     how = "earlier" if early else "later"
-    return Diagnosis("rp.rate", f"flow {flow} sends {how} than its limiter lets it")
+    by = "" if departure.what != "time" else f": {_how_frames_differ(case)}"
+    return Diagnosis("rp.rate", f"flow {flow} sends {how} than its limiter lets it{by}")
+
+
+def _message_time(case: Case) -> str:
+    """How a host's message differs from the predicted one, as text."""
+    wanted, got = case.departure.expected, case.departure.seen
+    if wanted is not None and got is not None and case.departure.what == "time":
+        return f"{frame_name(wanted)} leaves {moved_by(got, wanted)}"
+    one = wanted or got
+    assert one is not None
+    return f"{frame_name(one)} is {'not expected' if wanted is None else 'missing here'}"
+
+
+def _how_frames_differ(case: Case) -> str:
+    """The rate at which frames leave, or the time of the first, as text."""
+    wanted, got = case.departure.expected, case.departure.seen
+    if rate := another_rate(case):
+        return f"its frames leave {rate}"
+    if wanted is not None and got is not None and case.departure.what == "time":
+        return f"{frame_name(wanted)} leaves {moved_by(got, wanted)}"
+    if wanted is None or got is None:
+        return "its frames are others"
+    return f"{frame_name(got)} leaves in place of {frame_name(wanted)}"
 
 
 def _during_pause(case: Case) -> Diagnosis | None:

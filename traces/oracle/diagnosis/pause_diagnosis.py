@@ -6,6 +6,7 @@ import numpy as np
 
 from orchestrator.engine.frames.pfc_frame import quanta_of
 from orchestrator.engine.records import PAUSE, PFC
+from traces.oracle.diagnosis.deviation_text import another_rate, frame_name, moved_by
 from traces.oracle.diagnosis.diagnosis_case import (
     SOON_NS,
     Case,
@@ -34,6 +35,12 @@ def queue(case: Case) -> Diagnosis:
             return Diagnosis("queue.drop", "a frame is sent for which there was no room")
         if seen[0] in expected:
             return Diagnosis("queue.drop", "a frame is missing for which there was room")
+    if rate := another_rate(case):
+        return Diagnosis("queue.service", f"its frames leave {rate}")
+    wanted, got = departure.expected, departure.seen
+    if wanted is not None and got is not None and departure.what == "time":
+        why = f"{frame_name(wanted)} leaves {moved_by(got, wanted)}, and those behind it as well"
+        return Diagnosis("queue.service", why)
     return Diagnosis("queue.service", "its frames leave at other times")
 
 
@@ -58,7 +65,7 @@ def pause(departure: Deviation) -> Diagnosis:
             return Diagnosis("pause.frame", f"{departure.what} differs")
         apart = abs(seen.time_ns - expected.due_ps // 1000) > SOON_NS // 10
         if not apart and departure.what == "time":
-            return Diagnosis("pause.refresh", "it comes at another time")
+            return Diagnosis("pause.refresh", f"it leaves {moved_by(seen, expected)}")
         if not apart and departure.what == "octets":
             return Diagnosis("pause.frame", "its octets differ")
         if not apart:

@@ -20,7 +20,7 @@ import pytest
 
 from orchestrator import private_cache
 from orchestrator.plan import Plan
-from orchestrator.run import run_fidelity
+from orchestrator.run import guarded_link, run_fidelity
 from orchestrator.run.execute_run import RunResult, run
 from tests.orchestrator.targets.software import short_plans
 from tests.orchestrator.targets.software.processes import as_nobody, ordinary_user_python
@@ -244,6 +244,27 @@ def graded(share: float, bounds: list[float]) -> str:
     return "valid" if share <= bounds[0] else "degraded" if share <= bounds[1] else "invalid"
 
 
+def of_guard(link: dict[str, Any], bounds: dict[str, list[float]]) -> list[str]:
+    """Grades of a link's frames by kind, of its CE marks and of its windows of time."""
+    grades = [
+        graded(link["marks"][name] / max(link["marks"]["sent"], 1), bounds["missing_share"])
+        for name in ("cleared", "added")
+    ]
+    windows = link["windows"]
+    stalled = guarded_link.stalled_share(windows["stalled"], windows["used"])
+    grades.append(graded(stalled, bounds["late_share"]))
+    for kind in link["kinds"].values():
+        frames = max(kind["timed"], guarded_link.LEAST_FRAMES)
+        mean = kind["extra_delay_s"] * kind["timed"] / frames
+        grades += [
+            graded(kind["changed"] / max(kind["received"], 1), bounds["changed_share"]),
+            graded(kind["missing"] / max(kind["sent"], 1), bounds["missing_share"]),
+            graded(kind["delayed"] / frames, bounds["late_share"]),
+            graded(mean, bounds["extra_delay_s"]),
+        ]
+    return grades
+
+
 def test_the_verdict_on_the_machine_follows_from_the_numbers_beside_it(any_run):
     told: dict[str, Any] = any_run.result["fidelity"]
     bounds, late = told["bounds"], told["lateness_s"]
@@ -269,8 +290,10 @@ def test_the_verdict_on_the_machine_follows_from_the_numbers_beside_it(any_run):
         grades += [graded(link[key] / sent, bounds["spurious_share"]) for key in SPURIOUS]
         extra = (link["delay_s"] or link["planned_delay_s"]) - link["planned_delay_s"]
         grades.append(graded(extra, bounds["extra_delay_s"]))
+        grades += of_guard(link, bounds)
     assert told["verdict"] == max(grades, key=run_fidelity.ORDER.index)
-    assert len(told["reasons"]) == len([grade for grade in grades if grade != "valid"])
+    reasons = [one for one in told["reasons"] if one.startswith(("degraded", "invalid"))]
+    assert len(reasons) == len([grade for grade in grades if grade != "valid"])
     rows = any_run.result["expectations"]
     expected = "met" if rows else "unjudged"
     if not all(row["met"] for row in rows):

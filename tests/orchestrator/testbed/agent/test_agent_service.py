@@ -101,6 +101,13 @@ def test_a_beat_renews_a_lease(served: Served):
     assert served.agent.leases[LEASE].until_s > before
 
 
+def test_a_beat_of_another_key_renews_nothing(served: Served):
+    served.lease(ttl_ms=1000)
+    before = served.agent.leases[LEASE].until_s
+    assert served.ask("beat", "another", lease=LEASE)["code"] == "not-yours"
+    assert served.agent.leases[LEASE].until_s == before
+
+
 def test_release_can_be_repeated_and_comes_before_a_lease_that_was_overtaken(served: Served):
     assert served.ask("release", lease=LEASE)["refused"] is None
     assert served.lease()["code"] == "lease", "the overtaken request must not take it any more"

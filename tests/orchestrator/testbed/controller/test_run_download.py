@@ -108,6 +108,15 @@ def test_another_one_of_that_name_is_left_alone(line: Line, tmp_path: Path):
     assert other.read_bytes() == b"mine"
 
 
+def test_a_folder_of_equal_lengths_and_other_contents_is_left_alone(line: Line, tmp_path: Path):
+    result = line.fetch(tmp_path / "here") / "result.json"
+    result.write_bytes(b"[]")
+    assert len(FILES["result.json"]) == 2
+    with pytest.raises(RunFailed, match="nothing was overwritten"):
+        line.fetch(tmp_path / "here")
+    assert result.read_bytes() == b"[]"
+
+
 def test_what_comes_damaged_or_not_at_all_is_asked_for_again_where_it_was(
     line: Line, tmp_path: Path
 ):

@@ -74,6 +74,29 @@ def test_a_busy_network_widens_the_bound_and_a_quiet_moment_narrows_it():
     assert abs(after.offset(now)) <= after.error_ns
 
 
+@pytest.mark.parametrize("half_ns", [10, 40_000])
+def test_a_bound_is_half_the_width_and_grows_with_the_time_ahead(half_ns: int):
+    """Two undisciplined clocks run apart by 50 ppm at most."""
+    comparison = Comparison()
+    for number in range(3):
+        at = 2 * number * S
+        comparison.add(Exchange(at, 1000 - half_ns, 1000 + half_ns))
+    now, later = comparison.estimate(4 * S), comparison.estimate(6 * S)
+    assert now is not None
+    assert later is not None
+    assert (now.offset_ns, now.error_ns) == (1000, half_ns)
+    assert later.error_ns == half_ns + 100_000
+
+
+def test_a_bound_covers_what_is_furthest_from_the_estimate():
+    comparison = Comparison()
+    for number, middle in enumerate((0, 700, 100)):
+        comparison.add(Exchange(2 * number * S, middle - 50, middle + 50))
+    estimate = comparison.estimate()
+    assert estimate is not None
+    assert (estimate.offset_ns, estimate.error_ns) == (100, 650)
+
+
 def test_one_kernel_has_one_clock():
     comparison, now = watched(0, 0, 1.0)
     comparison.same = True

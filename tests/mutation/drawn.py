@@ -1,0 +1,173 @@
+"""Faults drawn by a seed over the whole tree: does a test beside the file turn red?
+
+    python -m tests.mutation.drawn --draw 60 --seed 1 [--pure] [--out FILE]
+
+A file is drawn by its lines, then one of its mutants. The tests beside a file are those of
+`covered.py`; else the test file of its name; else those that import it. Each fault is planted at
+the import of a process of its own; the test that failed has to pass without the fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutation.covered import HERE, TESTS, files_of, module
+from tests.mutation.mutants import Mutant, drawn_mutant
+from tests.scores import Score, Survivor, write_score
+
+PACKAGES = ("orchestrator", "plugins", "traces", "traffic", "firmware", "tailback")
+CHOSEN = ("-q", "-x", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software")
+COMPILES = re.compile(r"^@(compiled|inlined)|\bKernel\b|kernels=", re.MULTILINE)
+MOST_FILES = 4
+"""Of test files that import a module, the shortest ones: they are the nearest to it."""
+LIMIT_S = 240.0
+KILLED, SURVIVED, UNTESTED, TIMED_OUT = "killed", "survived", "no test beside it", "no end"
+FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
+PLANTED = """
+import sys
+from pathlib import Path
+from tests.planting import plant
+plant({sys.argv[1]: lambda _: Path(sys.argv[2]).read_text()})
+import pytest
+sys.exit(pytest.main(sys.argv[3:]))
+"""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A mutant of a file."""
+
+    file: str
+    mutant: Mutant
+
+    @property
+    def name(self) -> str:
+        """File, line and change."""
+        return f"{self.file}:{self.mutant.line}: {self.mutant.key}"
+
+
+def sources(*, pure: bool) -> list[str]:
+    """The tree's modules but for tests; `pure`: without those that numba compiles."""
+    found = [
+        str(path.relative_to(HERE))
+        for package in PACKAGES
+        for path in sorted((HERE / package).rglob("*.py"))
+    ]
+    if pure:
+        found = [one for one in found if not COMPILES.search((HERE / one).read_text())]
+    return [one for one in found if len((HERE / one).read_text().splitlines()) > 10]
+
+
+def drawn(count: int, seed: int, *, pure: bool) -> list[Fault]:
+    """So many faults, in files drawn by their lines."""
+    draw, files = random.Random(f"faults {seed}"), sources(pure=pure)
+    lines = [len((HERE / one).read_text().splitlines()) for one in files]
+    found: list[Fault] = []
+    while len(found) < count:
+        file = draw.choices(files, lines)[0]
+        if (mutant := drawn_mutant(HERE / file, draw)) is not None:
+            found.append(Fault(file, mutant))
+    return found
+
+
+def beside(file: str) -> list[str]:
+    """The tests nearest to a file."""
+    if file in TESTS:
+        return [one for one in TESTS[file] if (HERE / one.partition("::")[0]).exists()]
+    stem, folder = Path(file).stem, HERE / "tests" / Path(file).parent
+    own = folder / f"test_{stem}.py"
+    if own.exists():
+        return [str(own.relative_to(HERE))]
+    package, _, name = module(file).rpartition(".")
+    imports = re.compile(
+        rf"^\s*(from {re.escape(module(file))} import|import {re.escape(module(file))}\b"
+        rf"|from {re.escape(package)} import [^\n]*\b{name}\b)",
+        re.MULTILINE,
+    )
+    users = [p for p in (HERE / "tests").rglob("test_*.py") if imports.search(p.read_text())]
+    users.sort(key=lambda path: path.stat().st_size)
+    return [str(path.relative_to(HERE)) for path in users[:MOST_FILES]]
+
+
+def _run(words: list[str], *, planted: tuple[str, str] | None, folder: str) -> tuple[int, str]:
+    """Run tests; pytest's exit code and output. A run without an end has the code -9."""
+    command = [sys.executable, "-m", "pytest", *CHOSEN, *words]
+    environment = dict(os.environ)
+    if planted is not None:
+        text = Path(folder) / "planted.py"
+        text.write_text(planted[1])
+        command = [sys.executable, "-c", PLANTED, planted[0], str(text), *CHOSEN, *words]
+        if COMPILES.search(planted[1]):
+            environment["NUMBA_CACHE_DIR"] = folder  # nothing that was compiled before is used
+    with subprocess.Popen(
+        command,
+        cwd=HERE,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            return process.wait(LIMIT_S), process.stdout.read() if process.stdout else ""
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return -signal.SIGKILL, ""
+
+
+def tried(fault: Fault) -> tuple[str, str]:
+    """Outcome of a fault, and the test that turned red."""
+    tests = beside(fault.file)
+    if not tests:
+        return UNTESTED, ""
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        planted = module(fault.file), fault.mutant.text
+        code, text = _run(tests, planted=planted, folder=folder)
+        if code == 0 or code == 5:
+            return SURVIVED if code == 0 else UNTESTED, ""
+        if code < 0:
+            return TIMED_OUT, ""
+        names = FAILED_LINE.findall(text)
+        again, _ = _run(names[:1] or tests, planted=None, folder=folder)
+        if again != 0:
+            raise RuntimeError(f"{names[:1] or tests} fail without the fault as well")
+        return KILLED, names[0] if names else "at import"
+
+
+def main() -> int:
+    """Exit code 1 below the aim of 85 %."""
+    parser = argparse.ArgumentParser(prog="tests.mutation.drawn", description=__doc__)
+    parser.add_argument("--draw", type=int, default=60, metavar="N", help="faults to draw")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the draw")
+    parser.add_argument(
+        "--pure", action="store_true", help="only modules of which numba compiles nothing"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the score as JSON")
+    asked = parser.parse_args()
+    survivors, files = [], dict[str, list[str]]()
+    for fault in drawn(asked.draw, asked.seed, pure=asked.pure):
+        outcome, test = tried(fault)
+        print(f"{outcome}: {fault.name}{f' ({test})' if test else ''}", flush=True)
+        files.setdefault(outcome, []).append(fault.file)
+        if outcome in (SURVIVED, UNTESTED):
+            by = ", ".join(sorted(files_of(tuple(beside(fault.file))))) or "none"
+            survivors.append(Survivor(fault.name, f"{outcome}: tests {by}"))
+    found = asked.draw - len(survivors)
+    print(f"{found} of {asked.draw} killed")
+    command = f"make mutants DRAW={asked.draw} SEED={asked.seed}{' PURE=1' if asked.pure else ''}"
+    if asked.out is not None:
+        write_score(asked.out, Score("faults", asked.seed, command, asked.draw, found, survivors))
+    return int(found < 0.85 * asked.draw)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Faults that a seed draws: the same ones each time, and killed by a test that turns red."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutation import drawn as module
+from tests.mutation.covered import HERE
+from tests.mutation.drawn import KILLED, SURVIVED, UNTESTED, Fault, beside, drawn, sources, tried
+from tests.mutation.mutants import Mutant
+
+FILE = "orchestrator/engine/histogram.py"
+SMALL = "orchestrator/plan/units.py"
+
+
+FAULT = Fault(
+    "traces/capsule/tolerance.py",
+    Mutant(
+        1,
+        "by hand",
+        "",
+        "X = 1",
+        (HERE / "traces/capsule/tolerance.py").read_text() + "X = 1\n",
+        1,
+        1,
+    ),
+)
+
+
+def test_a_seed_draws_the_same_faults_and_another_one_others() -> None:
+    names = [[fault.name for fault in drawn(2, seed, pure=True)] for seed in (1, 1, 2)]
+    assert names[0] == names[1] != names[2]
+
+
+def test_pure_modules_hold_nothing_that_is_compiled() -> None:
+    assert FILE in sources(pure=False)
+    assert FILE not in sources(pure=True)
+    assert SMALL in sources(pure=True)
+
+
+@pytest.mark.parametrize(
+    ("file", "tests"),
+    [
+        ("orchestrator/run/verdict.py", "tests/orchestrator/run/test_verdict.py"),
+        ("traces/capsule/tolerance.py", "tests/traces/capsule/test_tolerance.py"),
+        ("orchestrator/errors.py", "tests/"),
+    ],
+)
+def test_the_tests_beside_a_file_are_the_nearest(file: str, tests: str) -> None:
+    found = beside(file)
+    assert found
+    assert found[0].startswith(tests)
+    assert all((HERE / one.partition("::")[0]).is_file() for one in found)
+
+
+@pytest.fixture
+def tested_by(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    def put(text: str) -> None:
+        path = tmp_path / "test_made.py"
+        path.write_text(text)
+        monkeypatch.setattr(module, "beside", lambda file: [str(path)] if text else [])
+
+    return put
+
+
+def test_a_fault_is_killed_survives_or_has_no_test(tested_by) -> None:
+    tested_by("")
+    assert tried(FAULT) == (UNTESTED, "")
+    tested_by("def test_one():\n    from traces.capsule import tolerance\n")
+    assert tried(FAULT) == (SURVIVED, "")
+    tested_by(
+        "def test_one():\n    from traces.capsule import tolerance\n"
+        "    assert not hasattr(tolerance, 'X')\n"
+    )
+    outcome, test = tried(FAULT)
+    assert outcome == KILLED
+    assert test.endswith("::test_one")
+
+
+def test_a_test_that_fails_without_the_fault_is_no_kill(tested_by) -> None:
+    tested_by("def test_one():\n    assert False\n")
+    with pytest.raises(RuntimeError, match="without the fault"):
+        tried(FAULT)
