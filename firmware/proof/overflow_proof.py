@@ -42,11 +42,9 @@ MOST_TRIED = 1_000_000
 """Most operations of all those runs together, about 1 s: some kernels loop endlessly."""
 QUESTION_S = 4.0
 """Limit of one question, in resource counts of the solver (firmware.proof.z3_solver)."""
-MOST_UNREACHED = 8
+MOST_UNREACHED = 4
 """Counterexamples of a kernel for which calls that lead to them are searched in vain; after these
 no further search is made."""
-MOST_TRIED_HERE = 2
-"""The same, of one question."""
 UNREACHED = "so in a state within its bounds that no calls were found to lead to"
 MOST_OPEN = 2
 """Open paths of one location and kind after which the others are skipped."""
@@ -201,8 +199,7 @@ def _question(
                 made = [(name, _nonzero_values(given), times) for name, given, times in calls]
                 return Finding(REFUTED, event, place, one.what, values, text_of(calls), made)
             unreached.append(values)
-            if len(tried) == MOST_TRIED_HERE:
-                break
+            break
     if tried:
         return Finding(OPEN, event, place, f"{one.what}: {UNREACHED}", tried[0])
     finding = _by_walks(algorithm, event, one, model, state, unreached)

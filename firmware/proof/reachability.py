@@ -30,12 +30,12 @@ from firmware.proof.term_graph import Interval
 from firmware.proof.time_limit import ProofTimeout, StepLimitExceeded, checks_made
 from orchestrator.algorithm import Algorithm
 
-MOST_WALKED = 200_000
+MOST_WALKED = 120_000
 """Most operations of all walks of one counterexample."""
 MOST_CALLS = 1_000
 """Most calls of all these walks."""
-MOST_REPEATED = 200_000
-"""Most operations of kernels that are called again and again."""
+MOST_REPEATED = 120_000
+"""Most operations of short sequences, and of kernels that are called again and again."""
 LONGEST_WALK = 48
 """Most calls of one walk."""
 BEGINNING = ("bound", "start", "started")
@@ -125,7 +125,10 @@ def reaching_calls(
     begin = [one for one in BEGINNING if one in kernels_of(algorithm)]
     begin = [] if algorithm.kind != "reaction_point" or event in begin else begin
     try:
+        until = checks_made() + MOST_REPEATED
         for before in _short_sequences(algorithm):
+            if checks_made() > until:
+                break
             calls = [(one, fresh, 1) for one in [*begin, *before, event]]
             if matches(fault_of_calls(algorithm, calls)):
                 return calls
