@@ -23,12 +23,13 @@ import numpy as np
 from orchestrator.errors import BadInput
 from orchestrator.plan.drawable_metrics import scale_of as axis_scale
 from orchestrator.plan.metric_registry import BITS_PER_SECOND, BYTES, RATIO
-from orchestrator.plan.observables import scale_of, unit_of
+from orchestrator.plan.observables import scale_of
 from traces import figures
 from traces.figures.curves import RATES_PS, window_ps
 from traces.figures.figure_style import SERIES
 from traces.figures.flows_through_port import flows_through
 from traces.figures.queue_figure import MAX_LINES, UTILIZATION_PS, names
+from traces.figures.state_figure import known_samples, most_variable, unit_of_columns
 from traces.metrics.sample_table import PS
 from traces.run_reader import Run
 from traces.time_series import envelope, rate_bps, utilization, window_rows
@@ -102,12 +103,10 @@ def _described(run: Run) -> dict[str, Any]:
 
 
 def _panel(panel: Panel, buckets: int) -> dict[str, Any]:
-    top = max((float(np.abs(values).max(initial=0)) for _, _, values in panel.curves), default=0)
+    kept = [(name, *envelope(times, values, buckets)) for name, times, values in panel.curves]
+    top = max((float(np.abs(values).max(initial=0)) for _, _, values in kept), default=0)
     unit, one = axis_scale(panel.unit, top)
-    curves = []
-    for name, times, values in panel.curves:
-        kept_times, kept = envelope(times, values / one, buckets)
-        curves.append({"name": name, "t": _packed(kept_times), "y": _packed(kept)})
+    curves = [{"name": name, "t": _packed(t), "y": _packed(y / one)} for name, t, y in kept]
     return {"title": panel.title, "unit": unit, "one": one, "curves": curves}
 
 
@@ -138,12 +137,8 @@ def _of_ports(run: Run) -> Iterable[Panel]:
 def _of_algorithms(run: Run) -> Iterable[Panel]:
     """State of the algorithms: a panel for each quantity."""
     for metric, columns in figures.columns_with_values(run).items():
-        unit = RATIO if columns[0].unit not in ("1", "B", "ps", "bit/s") else unit_of(metric)
         curves = []
-        for column in figures.most_variable(run, columns):
-            times, values = run.times_ps, run.table.column(column.entity, column.quantity)
-            known = run.table.validity(column.entity, column.quantity)
-            if known is not None and known.any():
-                times, values = times[known], values[known]
+        for column in most_variable(run, columns):
+            times, values = known_samples(run, column)
             curves.append((column.entity, times / PS, values * scale_of(column.unit)))
-        yield Panel(metric, unit, curves)
+        yield Panel(metric, unit_of_columns(metric, columns), curves)

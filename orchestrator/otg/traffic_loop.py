@@ -8,11 +8,10 @@ by more than MOST_DEBT_PS is given up, and counted.
 from __future__ import annotations
 
 from orchestrator.engine.datapath.libc import (
-    CLOCK_MONOTONIC,
     clock_gettime,
-    external,
     memcpy,
     monotonic_ns,
+    sleep_until,
 )
 from orchestrator.engine.datapath.mmsg_batch import QUEUED, STAMP_KIND, UNSENT
 from orchestrator.engine.datapath.packet_socket_io import (
@@ -40,10 +39,7 @@ from orchestrator.otg.generator_state import (
 )
 from orchestrator.otg.otg_flow import FCS, OVERHEAD, PS, STAMP_OCTETS
 
-clock_nanosleep = external("clock_nanosleep", "int32", "int32", "int32", "int64", "int64")
-
 CLOCK_REALTIME = 0
-TIMER_ABSTIME = 1
 NEVER = 1 << 62
 MOST_DEBT_PS = PS // 10
 WAKE_NS = 100_000
@@ -251,14 +247,6 @@ def receive_port(state, row):
 
 
 @compiled
-def sleep_until(state, until_ns):
-    """Sleep until an instant of CLOCK_MONOTONIC."""
-    state.timespec[0] = until_ns // 1_000_000_000
-    state.timespec[1] = until_ns % 1_000_000_000
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, state.timespec.ctypes.data, 0)
-
-
-@compiled
 def run_generator(state):
     """Send and receive until `control[STOP]` is set."""
     for k in range(state.incoming.slots.size):
@@ -281,4 +269,4 @@ def run_generator(state):
         if moved == 0 and state.control[NAP_NS] > 0:
             until = min(due_ns - WAKE_NS, now_ns + state.control[NAP_NS])
             if until > now_ns:
-                sleep_until(state, until)
+                sleep_until(state.timespec, until)

@@ -6,7 +6,7 @@ what lies before a frame in the NIC itself shows in the kernel's stamps and at t
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath.libc import CLOCK_MONOTONIC, external, monotonic_ns
+from orchestrator.engine.datapath.libc import external, monotonic_ns, sleep_until
 from orchestrator.engine.datapath.mmsg_batch import STAMP_KIND
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
@@ -16,10 +16,8 @@ from orchestrator.pause_storm.pause_frames import HOLDS, LETS_GO
 
 send = external("send", "int64", "int32", "int64", "uint64", "int32")
 recvmsg = external("recvmsg", "int64", "int32", "int64", "int32")
-clock_nanosleep = external("clock_nanosleep", "int32", "int32", "int32", "int64", "int64")
 
 MSG_DONTWAIT, MSG_ERRQUEUE = 0x40, 0x2000
-TIMER_ABSTIME = 1
 RETRY_NS = 20_000
 """After a frame that the kernel refused (no room, the link is down)."""
 LONGEST_NAP_NS = 20_000_000
@@ -87,14 +85,6 @@ def read_stamps(desk):
 
 
 @compiled
-def sleep_until(desk, until):
-    """Sleep until an instant of CLOCK_MONOTONIC."""
-    desk.timespec[0] = until // 1_000_000_000
-    desk.timespec[1] = until % 1_000_000_000
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, desk.timespec.ctypes.data, 0)
-
-
-@compiled
 def run_holds(desk):
     """Keep every hold until the storm ends, then let all ports go."""
     now = monotonic_ns(desk.timespec)
@@ -108,7 +98,7 @@ def run_holds(desk):
                 read_stamps(desk)
             due = min(deadline_schedule.next_due(desk.holds), desk.control[END_NS])
             if desk.control[NAP_NS] > 0 and due - now > desk.control[NAP_NS]:
-                sleep_until(desk, min(due, now + LONGEST_NAP_NS))
+                sleep_until(desk.timespec, min(due, now + LONGEST_NAP_NS))
         now = monotonic_ns(desk.timespec)
     for row in range(desk.holds.size):
         if desk.holds[row]["holding"] != 0:

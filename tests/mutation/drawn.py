@@ -118,7 +118,8 @@ def _run(words: list[str], *, planted: tuple[str, str] | None, folder: str) -> t
         start_new_session=True,
     ) as process:
         try:
-            return process.wait(LIMIT_S), process.stdout.read() if process.stdout else ""
+            output, _ = process.communicate(timeout=LIMIT_S)
+            return process.returncode, output
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return -signal.SIGKILL, ""

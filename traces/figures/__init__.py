@@ -8,7 +8,7 @@ from traces.figures.paper_table import caption, rows_of
 from traces.figures.plan_figures import Drawn, draw, draw_plots, metric_bars, planned, queue_panels
 from traces.figures.queue_figure import bottlenecks, paper_figure
 from traces.figures.run_overlay import overlay_figure
-from traces.figures.state_figure import columns_with_values, most_variable, state_figure
+from traces.figures.state_figure import columns_with_values, state_figure
 
 __all__ = [
     "Drawn",
@@ -21,7 +21,6 @@ __all__ = [
     "inline",
     "marking_figure",
     "metric_bars",
-    "most_variable",
     "overlay_figure",
     "paper_figure",
     "pdf",

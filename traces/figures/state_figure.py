@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from orchestrator.plan.drawable_metrics import scale_of as axis_scale
-from orchestrator.plan.metric_registry import RATIO
+from orchestrator.plan.metric_registry import RATIO, Unit
 from orchestrator.plan.observables import scale_of, unit_of
 from orchestrator.recording import Column
 from traces.figures import annotations as figures_annotations
@@ -40,7 +40,7 @@ def state_figure(run: Run) -> Figure:
         figure, panels = stacked([HEIGHT] * len(every), title=f"{run.label}: state of algorithms")
         figures_annotations.phases(panels, run.phases)
         for panel, (metric, columns) in zip(panels, every.items(), strict=True):
-            unit = RATIO if columns[0].unit not in ("1", "B", "ps", "bit/s") else unit_of(metric)
+            unit = unit_of_columns(metric, columns)
             curves = {column.entity: _values(run, column) for column in most_variable(run, columns)}
             top = max(float(values.max()) for _, values in curves.values())
             name, one = axis_scale(unit, top)
@@ -66,10 +66,20 @@ def most_variable(run: Run, columns: Sequence[Column]) -> list[Column]:
 
 
 def _values(run: Run, column: Column) -> tuple[np.ndarray, np.ndarray]:
-    """(s, value in SI units) from where the gauge is known on."""
+    """(s, value in SI units), as many as a figure shows."""
+    times, values = envelope(*known_samples(run, column))
+    return times / PS, values * scale_of(column.unit)
+
+
+def known_samples(run: Run, column: Column) -> tuple[np.ndarray, np.ndarray]:
+    """(ps, value in the column's unit) from where the gauge is known on."""
     times, values = run.times_ps, run.table.column(column.entity, column.quantity)
     known = run.table.validity(column.entity, column.quantity)
     if known is not None and known.any():
         times, values = times[known], values[known]
-    times, values = envelope(times, values)
-    return times / PS, values * scale_of(column.unit)
+    return times, values
+
+
+def unit_of_columns(metric: str, columns: Sequence[Column]) -> Unit:
+    """Unit of the axis of what `columns_with_values` gives."""
+    return RATIO if columns[0].unit not in ("1", "B", "ps", "bit/s") else unit_of(metric)

@@ -30,10 +30,11 @@ def external(name: str, result: str, *arguments: str) -> Callable[..., Any]:
     return ExternalFunction(name, result, arguments)
 
 
-CLOCK_MONOTONIC = 1
+CLOCK_MONOTONIC, TIMER_ABSTIME = 1, 1
 EINTR, EAGAIN, EBUSY, ENOBUFS = 4, 11, 16, 105
 
 clock_gettime = external("clock_gettime", "int32", "int32", "int64")
+clock_nanosleep = external("clock_nanosleep", "int32", "int32", "int32", "int64", "int64")
 recvmmsg = external("recvmmsg", "int32", "int32", "int64", "uint32", "int32", "int64")
 sendmmsg = external("sendmmsg", "int32", "int32", "int64", "uint32", "int32")
 sendto = external("sendto", "int64", "int32", "int64", "uint64", "int32", "int64", "uint32")
@@ -68,3 +69,11 @@ def monotonic_ns(timespec):
     """CLOCK_MONOTONIC in ns. `timespec` is scratch, int64[2], one per thread."""
     clock_gettime(CLOCK_MONOTONIC, timespec.ctypes.data)
     return timespec[0] * 1_000_000_000 + timespec[1]
+
+
+@compiled
+def sleep_until(timespec, until_ns):
+    """Sleep until an instant of CLOCK_MONOTONIC (ns). `timespec` is scratch, as above."""
+    timespec[0] = until_ns // 1_000_000_000
+    timespec[1] = until_ns % 1_000_000_000
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, timespec.ctypes.data, 0)
