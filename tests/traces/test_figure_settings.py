@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -127,3 +129,22 @@ def test_matplotlib_is_imported_by_its_own_package_alone() -> None:
         and re.search(r"^(import|from) matplotlib", path.read_text(), re.MULTILINE)
     ]
     assert found == []
+
+
+def test_a_notebook_keeps_the_backend_that_it_asks_for() -> None:
+    """Importing figures chooses none for it, and does not import pyplot."""
+    text = (
+        "import sys, traces.figures, matplotlib\n"
+        "print('matplotlib.pyplot' in sys.modules, matplotlib.get_backend(auto_select=False))\n"
+    )
+    for asked, kept in (("svg", "svg"), (None, "None")):
+        environment = {key: text for key, text in os.environ.items() if key != "MPLBACKEND"}
+        environment |= {"MPLBACKEND": asked} if asked else {}
+        done = subprocess.run(
+            [sys.executable, "-c", text],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.split() == ["False", kept]

@@ -62,8 +62,11 @@ def _restore_user_settings() -> None:
     import matplotlib
 
     try:
-        matplotlib.rcParams.update(matplotlib.rc_params())
-        if backend := os.environ.get(BACKEND):
+        settings = dict(matplotlib.rc_params())
+        of_file = settings.pop("backend")  # none chosen: `update` would choose Agg, with pyplot
+        backend = os.environ.get(BACKEND) or of_file
+        matplotlib.rcParams.update(settings)
+        if isinstance(backend, str):
             matplotlib.rcParams["backend"] = backend
     except (OSError, ValueError) as error:
         warnings.warn(f"matplotlib's settings of this user are not used: {error}", stacklevel=2)
