@@ -65,8 +65,8 @@ def _parse_counter(path: Path, text: str, count: int) -> PointCount:
     fields = dict(field.split("\x02", 1) for field in text.split("\x01") if "\x02" in field)
     source = Path(fields["f"])
     # A kept model is found by the contents of its Verilog: it may be of another clone.
-    ours = source.parent.parts[-2:] == RTL.parts[-2:] and (RTL / source.name).is_file()
-    if not ours or fields["o"] not in KINDS:
+    room, _, within = source.as_posix().rpartition("/".join(("", *RTL.parts[-2:], "")))
+    if not room or not (RTL / within).is_file() or fields["o"] not in KINDS:
         raise RunFailed(f"{path.name}: {source} {fields['o']} is no place in our Verilog")
     point = CoveragePoint(source.stem, int(fields["l"]), int(fields["n"]), fields["o"])
     return PointCount(point, fields["h"], count)

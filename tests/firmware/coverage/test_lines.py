@@ -52,6 +52,9 @@ def test_a_kept_model_may_be_of_another_clone(tmp_path: Path) -> None:
     other = tmp_path.joinpath("clone", *RTL.parts[-2:], "qcn_rp.v")
     path = written(tmp_path / "0.dat", (str(other), 9, 5, "if", NIC, 3))
     assert list(read_counters(path)) == [PointCount(CoveragePoint("qcn_rp", 9, 5, "if"), NIC, 3)]
+    below = "registers/flow_sources_registers.v"
+    path = written(tmp_path / "2.dat", (str(other.parent / below), 3, 1, "case", NIC, 3))
+    assert [one.point.module for one in read_counters(path)] == ["flow_sources_registers"]
     absent = other.with_name("absent.v")
     with pytest.raises(RunFailed, match="no place in our Verilog"):
         list(read_counters(written(tmp_path / "1.dat", (str(absent), 9, 5, "if", NIC, 3))))
