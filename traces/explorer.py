@@ -29,7 +29,7 @@ from traces.figures.curves import RATES_PS, window_ps
 from traces.figures.figure_style import SERIES
 from traces.figures.flows_through_port import flows_through
 from traces.figures.queue_figure import MAX_LINES, UTILIZATION_PS, names
-from traces.figures.state_figure import known_samples, most_variable, unit_of_columns
+from traces.figures.state_figure import gauge_samples, most_variable, unit_of_columns
 from traces.metrics.sample_table import PS
 from traces.run_reader import Run
 from traces.time_series import envelope, rate_bps, utilization, window_rows
@@ -139,6 +139,6 @@ def _of_algorithms(run: Run) -> Iterable[Panel]:
     for metric, columns in figures.columns_with_values(run).items():
         curves = []
         for column in most_variable(run, columns):
-            times, values = known_samples(run, column)
+            times, values = gauge_samples(run, column)
             curves.append((column.entity, times / PS, values * scale_of(column.unit)))
         yield Panel(metric, unit_of_columns(metric, columns), curves)

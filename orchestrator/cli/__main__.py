@@ -29,6 +29,7 @@ import atexit  # noqa: E402
 import contextlib  # noqa: E402
 import gc  # noqa: E402
 import os  # noqa: E402
+import re  # noqa: E402
 import signal  # noqa: E402
 from types import FrameType  # noqa: E402
 
@@ -37,6 +38,8 @@ NEW_OBJECTS = 500_000
 drops next to none."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+SIGNALLED = 128
+"""Exit codes above it are of a signal."""
 SPIN = ("OPENBLAS_THREAD_TIMEOUT", "4")
 """2^4 clocks: for so long the threads of numpy's linear algebra look for work before they sleep. By
 default it is a thirtieth of a second of each core, after every import of numpy. Their number, which
@@ -48,6 +51,8 @@ OF_LIBRARIES = (
 )
 """Beginnings of variables that choose modules, files and switches of libraries: tailback sets these
 by itself, and a value that a library does not understand would end its import."""
+CPU_FEATURES = re.compile(r"([+-][\w.-]+(,[+-][\w.-]+)*)?", re.ASCII)
+"""Features of a CPU as LLVM reads them: of a list without signs it ends the process."""
 LEAST_MEMORY = 192 * 2**20
 """Octets: with fewer, numpy's linear algebra ends the process with exit code 1, which means missed
 expectations."""
@@ -100,6 +105,8 @@ def _check_surroundings() -> None:
         sys.exit(3)
     for name in [name for name in os.environ if name.startswith(OF_LIBRARIES)]:
         del os.environ[name]
+    if CPU_FEATURES.fullmatch(os.environ.get("NUMBA_CPU_FEATURES", "")) is None:
+        del os.environ["NUMBA_CPU_FEATURES"]
     for name in ("COLUMNS", "LINES"):
         value = os.environ.get(name)
         if value is not None and not (value.isascii() and value.isdigit() and int(value[:6]) > 0):
@@ -142,7 +149,19 @@ def _run() -> None:
     except KeyboardInterrupt:
         print("tailback: interrupted before anything began", file=sys.stderr)
         code = INTERRUPTED
+    if code > SIGNALLED:
+        _exit_at_once(code)
     sys.exit(code)
+
+
+def _exit_at_once(code: int) -> None:
+    """Leave after a signal, which may have ended anything half way: a generator of a library that
+    is closed only when its module is gone writes a traceback."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # the reader has closed it
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,15 @@ def test_every_variable_of_a_library(number: int, hostile: tuple[Path, list[str]
     assert wrong(folder, f"group-{number}", given, due) is None, given
 
 
+@pytest.mark.parametrize("number, features", [*enumerate(("\x1b[31m", "+sse2,,-avx", "sse2"))])
+def test_features_of_a_cpu_that_the_compiler_cannot_read(
+    number: int, features: str, hostile: tuple[Path, list[str], Any]
+) -> None:
+    """LLVM ends the process of one without a sign."""
+    folder, _, due = hostile
+    assert wrong(folder, f"features-{number}", {"NUMBA_CPU_FEATURES": features}, due) is None
+
+
 SEEDS = int(os.environ.get("TAILBACK_ENVIRONMENT_SEEDS", "10"))
 
 

@@ -67,11 +67,11 @@ def most_variable(run: Run, columns: Sequence[Column]) -> list[Column]:
 
 def _values(run: Run, column: Column) -> tuple[np.ndarray, np.ndarray]:
     """(s, value in SI units), as many as a figure shows."""
-    times, values = envelope(*known_samples(run, column))
+    times, values = envelope(*gauge_samples(run, column))
     return times / PS, values * scale_of(column.unit)
 
 
-def known_samples(run: Run, column: Column) -> tuple[np.ndarray, np.ndarray]:
+def gauge_samples(run: Run, column: Column) -> tuple[np.ndarray, np.ndarray]:
     """(ps, value in the column's unit) from where the gauge is known on."""
     times, values = run.times_ps, run.table.column(column.entity, column.quantity)
     known = run.table.validity(column.entity, column.quantity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from dataclasses import replace
 
@@ -28,8 +29,9 @@ from tests.firmware.proof.planted import with_fault
 from tests.firmware.proof.seeded import SEEDED
 
 pytest.importorskip("z3")
-GIVEN_S, MORE_S = 1.0, 1.0
-"""What a proof is given, and what it may take more: a look of a watcher, the end of a call."""
+GIVEN_S, MORE_S = 1.0, 2.0
+"""CPU time that a proof is given, and what it may take more: a look of a watcher, the end of a
+call. Without a limit it takes six times as long."""
 
 
 def spend(cpu_s: float) -> None:
@@ -60,9 +62,13 @@ def test_a_fault_that_has_bounds_widened_for_minutes_is_given_up() -> None:
     """A fault of `selective`: bounds of its state were looked for without an end."""
     (fault,) = (f for _, f in SEEDED if (f.algorithm, f.number) == ("selective", 102))
     faulty = with_fault(Registry.load(), fault)
+    gc.collect()
+    gc.freeze()  # to go through what a thousand tests before this one left takes seconds
     begun = time.process_time()
     proof = prove_no_overflow(faulty, GIVEN_S)
-    assert time.process_time() - begun < GIVEN_S + MORE_S
+    taken = time.process_time() - begun
+    gc.unfreeze()
+    assert taken < GIVEN_S + MORE_S
     assert proof.verdict == OPEN
     assert any("in its time" in one.what + one.place for one in proof.findings)
 
