@@ -122,7 +122,7 @@ def test_every_variable_of_a_library(number: int, hostile: tuple[Path, list[str]
     assert wrong(folder, f"group-{number}", given, due) is None, given
 
 
-@pytest.mark.parametrize("number, features", [*enumerate(("\x1b[31m", "+sse2,,-avx", "sse2"))])
+@pytest.mark.parametrize(("number", "features"), [*enumerate(("\x1b[31m", "+sse2,,-avx", "sse2"))])
 def test_features_of_a_cpu_that_the_compiler_cannot_read(
     number: int, features: str, hostile: tuple[Path, list[str], Any]
 ) -> None:
