@@ -15,7 +15,7 @@ from orchestrator.run.execute_run import run
 from tests.orchestrator.batch.made import random_flow
 from tests.traces.capsule.conftest import HALF
 from tests.traces.capsule.tampered import Edit, changed, command, text, value, verified
-from tests.traces.capsule.test_verify import kinds, texts
+from tests.traces.capsule.test_verification import kinds, texts
 
 PLAN, RESULT, MANIFEST = "data/plan.toml", "data/seeds.json", "data/manifest.json"
 PART = "data/points/part-00000.parquet"

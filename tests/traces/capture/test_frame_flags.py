@@ -1,16 +1,14 @@
-"""What a capture states of its frames is used: FCS, losses, errors, rates, link types, times."""
+"""A capture's statements of its frames are used: FCS, losses, errors of the link, rates, times."""
 
 from __future__ import annotations
 
-import random
 import struct
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from scapy.layers.inet import IP, TCP, UDP
-from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 
 from orchestrator.terminal import format_output
 from tests.traces.capture import captures as make
@@ -192,134 +190,6 @@ def test_odd_times_do_not_end_the_reading(tmp_path: Path, odd: list[int], buffer
     assert (one.untimed, one.frames["other"]) == (len(odd), 20)
     timed = [n for n in range(20) if n not in odd]
     assert one.seconds == pytest.approx((timed[-1] - timed[0]) / 1e6 if timed else 0)
-
-
-def packets() -> list[bytes]:
-    """IP packets of many kinds, with the EtherType in front."""
-    ends = {"src": "10.0.0.1", "dst": "10.0.0.2"}
-    v6 = {"src": "fd00::1", "dst": "fd00::2"}
-    bth = bytes.fromhex("0a00ffff 00000011 00000005")
-    kinds = [
-        (0x0800, IP(**ends, tos=3) / UDP(sport=7, dport=9) / bytes(30)),
-        (0x0800, IP(**ends) / TCP(sport=80, dport=1000, seq=5) / bytes(60)),
-        (0x0800, IP(**ends) / UDP(sport=50000, dport=4791) / (bth + bytes(20))),
-        (0x86DD, IPv6(**v6) / UDP(sport=50000, dport=4791) / (bth + bytes(20))),
-        (0x86DD, IPv6(**v6) / TCP(sport=1, dport=2) / bytes(9)),
-    ]
-    return [struct.pack(">H", kind) + bytes(packet) for kind, packet in kinds]
-
-
-MAC = bytes.fromhex("020000000007")
-
-
-def cooked(packet: bytes, way: int = 0) -> bytes:
-    """SLL: packet type, ARPHRD, address length, address, protocol."""
-    return struct.pack(">HHH", way, 1, 6) + MAC + bytes(2) + packet
-
-
-def cooked2(packet: bytes, way: int = 0) -> bytes:
-    """SLL2: protocol, reserved, interface, ARPHRD, packet type, address length, address."""
-    return packet[:2] + struct.pack(">HIHBB", 0, 3, 1, way, 6) + MAC + bytes(2) + packet[2:]
-
-
-LINKS = {113: cooked, 276: cooked2, 101: lambda packet, way=0: packet[2:]}
-
-
-def of_linktype(path: Path, linktype: int, frames: Sequence[bytes], form: str) -> Path:
-    """Frames in a pcap, or in enhanced or simple packet blocks of pcapng."""
-    if form == "pcap":
-        records = [(1, n, frame, len(frame)) for n, frame in enumerate(frames)]
-        return written(path, make.pcap(records, linktype=linktype))
-    interface = make.block(1, struct.pack("<HHI", linktype, 0, 0) + make.option(9, b"\x09"))
-    blocks = [
-        make.simple(frame, len(frame)) if form == "simple" else make.enhanced(0, T + n, frame)
-        for n, frame in enumerate(frames)
-    ]
-    return written(path, make.section(), interface, *blocks)
-
-
-@pytest.mark.parametrize("form", ["pcap", "enhanced", "simple"])
-@pytest.mark.parametrize("linktype", LINKS)
-def test_cooked_captures_and_raw_ip_are_dissected(tmp_path: Path, linktype: int, form: str) -> None:
-    """The same flows as over Ethernet, wherever the borders of the buffer lie."""
-    plain = [MAC + MAC + packet for packet in packets()]
-    reference = seen(of_linktype(tmp_path / "ether", 1, plain, form))
-    path = of_linktype(tmp_path / "a", linktype, [LINKS[linktype](p) for p in packets()], form)
-    one = seen(path)
-    assert (one.linktype, one.frames, one.ce) == (linktype, reference.frames, 1)
-    link_header = 0 if linktype == 101 else 14
-    assert one.octets == sum(len(packet) - 2 + link_header for packet in packets())
-    names = (
-        "from_address",
-        "to_address",
-        "protocol",
-        "source_port",
-        "destination_port",
-        "qp",
-        "kind",
-    )
-    wanted, flows = (
-        sorted(str([getattr(flow, name) for name in names]) for flow in seen_.conversations)
-        for seen_ in (reference, one)
-    )
-    assert flows == wanted
-    assert {flow.source for flow in one.conversations} == (
-        {"00:00:00:00:00:00"} if linktype == 101 else {"02:00:00:00:00:07"}
-    )
-
-    def octets(buffer: int, rows: int = 1 << 14) -> list[bytes]:
-        with CaptureStream(path, buffer, rows, ethernet=True) as stream:
-            return [b.frame(row)[12:] for b in stream.batches() for row in range(len(b))]
-
-    assert octets(64) == octets(1 << 20) == octets(300, 2) == packets()
-
-
-@pytest.mark.parametrize("linktype", [113, 276])
-def test_cooked_headers_state_directions_and_may_be_cut(tmp_path: Path, linktype: int) -> None:
-    frames = [LINKS[linktype](packets()[0], way) for way in (0, 1, 4)]
-    frames += [frames[0][:cut] for cut in (0, 5, 15, 19)]
-    path = of_linktype(tmp_path / "a", linktype, frames, "pcap")
-    with open_capture(path, ethernet=True) as stream:
-        (batch,) = stream.batches()
-        assert batch.direction.tolist()[:3] == [1, 1, 2]
-    assert seen(path).frames["other"] == 7
-
-
-def test_any_cooked_octets_are_read(tmp_path: Path) -> None:
-    rng = random.Random(5)
-    for linktype in (113, 276, 101, 228, 14):
-        frames = [rng.randbytes(rng.choice((0, 1, 13, 16, 20, 40, 90))) for _ in range(200)]
-        for form in ("pcap", "simple"):
-            path = of_linktype(tmp_path / "a", linktype, frames, form)
-            assert sum(seen(path).frames.values()) == 200
-            with CaptureStream(path, 64, ethernet=True) as stream:
-                assert sum(len(batch) for batch in stream.batches()) == 200
-
-
-def test_other_link_types_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = of_linktype(tmp_path / "a", 105, [bytes(60)], "pcap")
-    assert "link type 105: only Ethernet (1)" in text_of(path, capsys)
-
-
-def test_vlan_tags_of_cooked_frames(tmp_path: Path) -> None:
-    tagged = bytes(Ether() / Dot1Q(vlan=7, prio=3) / IP() / UDP())[12:]
-    one = seen(of_linktype(tmp_path / "a", 113, [cooked(tagged)], "pcap"))
-    assert (one.conversations[0].vlan, one.conversations[0].priority) == (7, 3)
-
-
-@needs_tshark
-@pytest.mark.parametrize("linktype", LINKS)
-def test_tshark_reads_the_same_addresses(tmp_path: Path, linktype: int) -> None:
-    path = of_linktype(
-        tmp_path / "a.pcap", linktype, [LINKS[linktype](p) for p in packets()], "pcap"
-    )
-    fields = ["ip.src", "ipv6.src", "udp.dstport", "tcp.dstport", "infiniband.bth.destqp"]
-    theirs = sorted(
-        (row["ip.src"] or row["ipv6.src"], row["udp.dstport"] or row["tcp.dstport"])
-        for row in rows(path, fields)
-    )
-    flows = seen(path).conversations
-    assert sorted((one.from_address, str(one.destination_port)) for one in flows) == theirs
 
 
 @needs_tshark
