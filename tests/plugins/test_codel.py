@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.engine.kernel_answers import DROP
 from orchestrator.engine.records import CE, ECT0
 from plugins.codel import CODEL, Codel, control_law
+from tests.plugins.described import check_page
 from tests.plugins.kernel_driver import KernelDriver
 
 MS = 10**9
@@ -157,3 +158,7 @@ def test_with_ecn_a_capable_frame_is_marked_and_goes_on() -> None:
     assert set(answers) == {0}
     assert queue.driver.frame["mark"][0] == CE
     assert queue.driver.state["count"][0] > 3
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.codel") > 0

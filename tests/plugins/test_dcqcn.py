@@ -11,6 +11,7 @@ from plugins.dcqcn_rp import ALPHA_BITS, DCQCN_RP, DcqcnReactionPoint
 from plugins.notification_point import NOTIFY, NotificationPoint
 from plugins.qcn_cp import QCN_CP, QcnCongestionPoint
 from plugins.red_marking import RED, RedMarking
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 US = 10**6
@@ -299,3 +300,7 @@ def test_a_first_message_begins_at_the_links_rate_and_g_may_be_two_thirds():
     assert rp.state["alpha"][0] == 1000
     rp.come("feedback", 0)
     assert rp.state["alpha"][0] == 1000 + ((1 << 20) - 1000) * 2 // 3
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.notification_point") > 0

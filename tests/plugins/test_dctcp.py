@@ -11,6 +11,7 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from plugins.dctcp import ALPHA_BITS, ALPHA_UNIT, DCTCP, Dctcp
 from tests.orchestrator.worlds import MS, run_until
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 FRAME = 1500
@@ -143,3 +144,7 @@ def test_the_queue_of_two_swings_as_equations_10_and_12_say() -> None:
     least = 20 + 2 - np.sqrt(2 * 2 * (IN_FLIGHT + 20)) / 2
     assert max(queues) / FRAME == pytest.approx(20 + 2, abs=1)
     assert min(queues) / FRAME == pytest.approx(least, abs=2)
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.dctcp") > 0

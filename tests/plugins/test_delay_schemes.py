@@ -8,6 +8,7 @@ import pytest
 
 from plugins.swift import SWIFT, Swift
 from plugins.timely import TIMELY, Timely
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 US = 10**6
@@ -188,3 +189,8 @@ def test_swifts_window_ends_at_its_largest(most: int) -> None:
         sender.come("acked", 10**12)
         assert sender.window <= most * 1500
     assert sender.window == most * 1500
+
+
+@pytest.mark.parametrize("module", ["plugins.swift", "plugins.timely"])
+def test_the_page_has_the_parameters_of(module: str) -> None:
+    assert check_page(module) > 0

@@ -26,6 +26,7 @@ from plugins.p4qcn_rp import P4qcnReactionPoint
 from plugins.receiver_credits import Credits
 from plugins.swift import Swift
 from plugins.timely import Timely
+from tests.plugins.described import check_page
 from traffic.capture_replay import Trace, scaled_span
 from traffic.pareto_on_off import ParetoOnOff
 
@@ -86,3 +87,7 @@ def test_a_ratio_of_numbers_that_would_not_fit_is_refused(params: type[Params], 
     (problem,) = caught.value.problems
     assert problem.where == f"here.{key}"
     assert "a ratio of numbers up to" in problem.accepted
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.receiver_credits") > 0

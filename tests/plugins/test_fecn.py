@@ -13,6 +13,7 @@ from orchestrator.engine.records import CNM, ECHO, NEVER
 from plugins.fecn_cp import FECN_CP, UNIT, FecnCongestionPoint, queue_control
 from plugins.fecn_endpoints import FECN_RP, FecnReactionPoint
 from plugins.fecn_stability import pause_interval, stability
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 FRAME, GBIT = 1500, 10**9
@@ -171,3 +172,8 @@ def test_the_limit_with_averaging_is_where_the_model_stops_converging(average):
 
 def test_the_longest_pause_is_24_microseconds():
     assert pause_interval(LINK, 100 * FRAME, 80 * FRAME) == Fraction(24, 10**6)
+
+
+@pytest.mark.parametrize("module", ["plugins.fecn_cp", "plugins.fecn_endpoints"])
+def test_the_page_has_the_parameters_of(module: str) -> None:
+    assert check_page(module) > 0

@@ -13,6 +13,7 @@ from orchestrator.engine.frames import frame_layout
 from orchestrator.recording import Recording
 from tests.orchestrator.profile.made import departures, made, stalls
 from tests.orchestrator.worlds import MS, US, line_of_three, recorded
+from tests.plugins.described import check_page
 
 NS = 1000
 WIRE = 12_000_000
@@ -146,3 +147,7 @@ def test_order_is_kept(tmp_path: Path) -> None:
     for place in range(frame_layout.SEQUENCE, frame_layout.SEQUENCE + 8):
         sequence = (sequence << 8) | capture.octets[:, place]
     assert (np.diff(sequence) == 1).all()
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.host_jitter") > 0

@@ -7,6 +7,7 @@ import pytest
 
 from orchestrator.engine.frames.telemetry_header import FIRST, ROOM, STAMPED, WORDS, write_stamp
 from plugins.hpcc import HPCC, Hpcc
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 US = 10**6
@@ -141,3 +142,7 @@ def test_without_stamps_nothing_changes() -> None:
     window = sender.rp.window
     for _ in range(3):
         assert sender.ack() == window
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.hpcc") > 0

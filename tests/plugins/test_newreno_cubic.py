@@ -11,6 +11,7 @@ from orchestrator.engine.records import ACK, DATA, NEVER
 from plugins.cubic import CUBIC, Cubic
 from plugins.newreno import ENDLESS, NEWRENO, NewReno
 from tests.orchestrator.worlds import MS, recorded
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 FRAME = 1500
@@ -217,3 +218,8 @@ def test_beside_the_tcp_model_throughput_and_queue_are_the_same(congestion: str)
     (model, model_queue), (mine, my_queue) = found
     assert mine == pytest.approx(model, rel=0.05)
     assert my_queue == pytest.approx(model_queue, rel=0.35)
+
+
+@pytest.mark.parametrize("module", ["plugins.cubic", "plugins.newreno"])
+def test_the_page_has_the_parameters_of(module: str) -> None:
+    assert check_page(module) > 0

@@ -7,6 +7,7 @@ import pytest
 from orchestrator.engine.records import ACK, NONE
 from plugins.nscc import NSCC, Nscc
 from plugins.path_entropy import MARKED, TRIMMED, WORST
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 from traffic.go_back_n import NEGATIVE
 
@@ -197,3 +198,7 @@ def test_no_value_is_left_out_for_longer_than_that() -> None:
     assert sender.rp.state["skip"][0, first] == WORST
     values = [sender.leaves() for _ in range(16 * (WORST + 2))]
     assert values.count(first) in (1, 2, 3)
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.nscc") > 0

@@ -15,6 +15,7 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from plugins.pause_storm import STORM, PauseStorm
 from tests.orchestrator.worlds import MS, US, Table, line_of_three, recorded
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 LINK = 10**9
@@ -167,3 +168,7 @@ def test_the_next_frame_is_due_when_the_margin_is_left() -> None:
 def test_what_cannot_be_is_refused(storm: dict[str, Any], where: str) -> None:
     with pytest.raises(BadInput, match=where):
         Plan(**stormed(**storm)).check(Registry.load())
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.pause_storm") > 0

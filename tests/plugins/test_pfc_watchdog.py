@@ -13,6 +13,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.run_result import measure
 from plugins.pfc_watchdog import PFC_WATCHDOG, PfcWatchdog
 from tests.orchestrator.worlds import ALIGNED, MS, Table, line_of_three, recorded
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 TIMES = {"detection_time": 4 * MS, "restoration_time": 8 * MS, "polling_interval": MS}
@@ -216,3 +217,7 @@ def test_gateware_lacks_what_it_needs() -> None:
     targets = {target.name: target for target in Registry.load().targets}
     assert PFC_WATCHDOG.lacks(targets["gateware"].capabilities)
     assert not PFC_WATCHDOG.lacks(targets["software"].capabilities)
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.pfc_watchdog") > 0

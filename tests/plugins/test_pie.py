@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.engine.kernel_answers import DROP
 from orchestrator.engine.records import CE, ECT0, NEVER, NOT_ECT
 from plugins.pie import CERTAIN, PIE, Pie
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 
 MS = 10**9
@@ -115,3 +116,7 @@ def test_with_ecn_a_capable_frame_is_marked_up_to_a_tenth() -> None:
     assert DROP in {ours.come("arrival", n, mark=NOT_ECT) for n in range(500)}
     ours.state["drop_probability"] = CERTAIN // 10
     assert DROP in {ours.come("arrival", n, mark=ECT0) for n in range(500)}
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("plugins.pie") > 0

@@ -20,6 +20,7 @@ from plugins.ets import Ets
 from plugins.strict_priority import STRICT
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import MS, US, Empty, Table, at, recorded
+from tests.plugins.described import check_page
 
 QUICK = settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 RATE = 10**9
@@ -246,3 +247,8 @@ def test_a_choice_that_cannot_send_is_a_mistake_of_the_scheduler() -> None:
 def test_a_scheduler_needs_its_kernel() -> None:
     with pytest.raises(ValueError, match="needs a kernel 'choose'"):
         Algorithm("none", "scheduler", "", Empty, STRICT.state, {"sent": DRR.kernels["sent"]})
+
+
+@pytest.mark.parametrize("module", ["plugins.deficit_round_robin", "plugins.ets"])
+def test_the_page_has_the_parameters_of(module: str) -> None:
+    assert check_page(module) > 0

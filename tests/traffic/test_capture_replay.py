@@ -13,6 +13,7 @@ from orchestrator.progress import silent
 from orchestrator.registry import Registry
 from orchestrator.run.run_result import measure
 from orchestrator.targets.software.namespace_probe import probe
+from tests.plugins.described import check_page
 from tests.traces.capture.captures import pcap
 from traffic.capture_replay import load
 
@@ -174,3 +175,7 @@ def test_bad_files(tmp_path: Path) -> None:
     text.write_text("this is no capture, by any means")
     with pytest.raises(BadInput, match="not a pcap"):
         load(str(text))
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("traffic.capture_replay") > 0

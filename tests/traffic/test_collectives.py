@@ -20,6 +20,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import ALIGNED, MS, US, Table, recorded
+from tests.plugins.described import check_page
 from traces.metrics.completion_times import completions
 from traffic.collectives import AllReduce, AllToAll, all_reduce, all_to_all
 
@@ -371,3 +372,7 @@ def test_on_real_frames_it_is_the_same_collective(namespaces: None, carrier: Tab
             and both[r][1] == both[row][0]
         ]
         assert real.start_ps[row] == real.done_ps[before]
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("traffic.collectives") > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.records import DATA
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 from traffic.go_back_n import GO_BACK_N, NEGATIVE, GoBackN
 
@@ -29,3 +30,7 @@ def test_one_gap_is_asked_for_once_and_the_next_gap_anew() -> None:
 
 def test_what_came_before_is_acknowledged_again() -> None:
     assert answers(0, 1, 0) == [(1, 0, 1), (1, 0, 2), (1, 0, 2)]
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("traffic.go_back_n") > 0

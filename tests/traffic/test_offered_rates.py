@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.algorithm import Algorithm
 from orchestrator.plan.algorithm_params import Params
 from tests.orchestrator.worlds import MS, Table, recorded
+from tests.plugins.described import check_page
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.bernoulli_source import BERNOULLI, Bernoulli
 from traffic.pareto_on_off import PARETO, ParetoOnOff, scale_down
@@ -153,3 +154,7 @@ def test_random_flows_keep_their_rate_at_every_size(
 ) -> None:
     params = RandomFlows(rate=asked, peak=peak, least=sizes[0], most=sizes[1])
     assert rate(RANDOM_FLOWS, params, 1500, 40_000) == pytest.approx(asked, rel=0.015)
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("traffic.random_flows") > 0

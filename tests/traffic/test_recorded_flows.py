@@ -15,6 +15,7 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.plan_files import plan_files, with_absolute_paths
+from tests.plugins.described import check_page
 from traffic import flow_file
 from traffic.flow_file import SIZE, START, read_flow_file
 from traffic.recorded_flows import RecordedFlows, schedule
@@ -263,3 +264,7 @@ def test_a_bad_row_is_refused_when_the_plan_is_checked(tmp_path: Path) -> None:
     save(tmp_path, PLAN, "p.toml")
     with pytest.raises(BadInput, match=r"flows.csv:5: size: '0B' is not accepted"):
         Plan.load(tmp_path / "p.toml", Registry.load())
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("traffic.recorded_flows") > 0

@@ -10,6 +10,7 @@ import pytest
 from orchestrator.engine.workload import Connections
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
+from tests.plugins.described import check_page
 from traffic.message_sources import Incast, Repeated, incast, repeated
 from traffic.poisson_flows import (
     ALI_STORAGE,
@@ -200,3 +201,8 @@ def test_points_that_are_no_distribution_are_refused(points: list[Any]) -> None:
 def test_a_pairing_that_leaves_nobody_is_refused() -> None:
     with pytest.raises(BadInput, match="no pair of different ends is left"):
         plan(pairing="all", **{"from": "h1", "to": "h1"})
+
+
+@pytest.mark.parametrize("module", ["traffic.message_sources", "traffic.poisson_flows"])
+def test_the_page_has_the_parameters_of(module: str) -> None:
+    assert check_page(module) > 0

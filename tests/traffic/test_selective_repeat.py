@@ -18,6 +18,7 @@ from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, US, Empty, Table, line_of_three, run_in_steps, run_until
+from tests.plugins.described import check_page
 from tests.plugins.scheme_driver import Driver
 from traffic.go_back_n import NEGATIVE
 from traffic.selective_repeat import IN_FLIGHT, SELECTIVE, Selective
@@ -345,3 +346,7 @@ def test_the_map_is_as_wide_as_its_field_and_the_books_are_wider_than_any_window
     assert 8 * field.octets == MAP
     assert Selective().window + 512 <= WINDOW
     assert np.log2(WINDOW) % 1 == 0
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("traffic.selective_repeat") > 0

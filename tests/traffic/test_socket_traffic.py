@@ -18,6 +18,7 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import RunResult, run
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
+from tests.plugins.described import check_page
 
 SERVE = """
 import hashlib, socket
@@ -346,3 +347,7 @@ def test_a_plan_with_programs_reads_back_as_it_was_written() -> None:
 def test_addresses_stand_for_nodes_in_braces() -> None:
     words = plan("x").programs["client"].words({"a": "10.0.0.1", "b": "10.0.0.2"})
     assert words[-1] == "10.0.0.2"
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("traffic.socket_traffic") > 0

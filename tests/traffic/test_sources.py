@@ -11,6 +11,7 @@ from orchestrator.algorithm import Algorithm
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import Params
+from tests.plugins.described import check_page
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.bernoulli_source import BERNOULLI, Bernoulli
 from traffic.pareto_on_off import PARETO, ParetoOnOff, negative_log2, times_power
@@ -99,3 +100,8 @@ def test_whole_number_logarithm_and_power_agree_with_floating_point() -> None:
     assert times_power(10**12, 60 << 30) == 1 << 61
     assert negative_log2(2**32 - 1) / 2**30 == pytest.approx(0, abs=1e-8)
     assert negative_log2(1) == 32 << 30
+
+
+@pytest.mark.parametrize("module", ["traffic.bernoulli_source", "traffic.pareto_on_off"])
+def test_the_page_has_the_parameters_of(module: str) -> None:
+    assert check_page(module) > 0

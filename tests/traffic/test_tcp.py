@@ -27,6 +27,7 @@ from tests.orchestrator.worlds import (
     run_in_steps,
     run_until,
 )
+from tests.plugins.described import check_page
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.cubic_window import cube_root
 from traffic.tcp import TCP, Tcp
@@ -335,3 +336,7 @@ def test_the_model_runs_on_real_frames(namespaces: None) -> None:  # noqa: F811
     assert done.recording.messages is not None
     assert 11 * MS < done.recording.messages.done_ps[0] < 100 * MS
     assert done.recording.column("t", "frames_received")[-1] >= 100
+
+
+def test_the_page_has_its_parameters() -> None:
+    assert check_page("traffic.tcp") > 0
