@@ -10,13 +10,10 @@ from orchestrator.cli import (
     agent,
     calibrate,
     controller,
-    hunt,
     import_files,
     lab,
     mutate,
-    network,
     otg,
-    storm,
     target_option_flags,
 )
 from orchestrator.errors import BadInput
@@ -26,12 +23,9 @@ COMMANDS = {
     agent: ["agent", "release"],
     calibrate: ["calibrate"],
     controller: ["controller", "machines"],
-    hunt: ["hunt"],
     lab: ["lab"],
     mutate: ["mutate"],
-    network: ["network"],
     otg: ["otg"],
-    storm: ["storm"],
 }
 
 

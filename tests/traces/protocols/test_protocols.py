@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from orchestrator.engine.frames import encode
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.frame_layout import PROBE_VERSION
 from orchestrator.engine.records import CNM, PAUSE
-from traces.protocols import Cnm, Cnp, CnTag, Lldp, MacControl, Pause, Pfc, roce
+from traces.protocols import Cnp, Lldp, Probe, roce
+from traces.protocols.cnm import Cnm, CnTag
+from traces.protocols.fecn_probe import Probe as FecnProbe
 from traces.protocols.lldp import (
     ETS_CONFIGURATION,
     ETS_RECOMMENDATION,
@@ -21,8 +24,10 @@ from traces.protocols.lldp import (
     Ets,
     PfcConfiguration,
 )
+from traces.protocols.mac_control import CLASSES, MacControl, Pause, Pfc
 
 MACS = bytes.fromhex("025442000007 025442000003")
+VERSION = f"{PROBE_VERSION:02x}"
 CNP_PAYLOAD = bytes.fromhex("8100ffff400000d2 00000000" + "00" * 16 + "e42dad81")
 
 
@@ -157,3 +162,29 @@ def test_scapy_is_not_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
     assert done.returncode == 0
+
+
+def test_a_probe_of_fecn_is_read_by_its_fields() -> None:
+    fields = "1122334455667788 00000007 0000000000000009 0000000000000abc"
+    for way in ("01", "02"):
+        probe = ethernet(f"88b6 {VERSION} {way} {fields} ffff").data
+        assert isinstance(probe, Probe)
+        assert Probe is FecnProbe
+        assert (probe.way, probe.rate_bps) == (int(way), 0x1122334455667788)
+        assert (probe.flow, probe.sequence, probe.created_ps) == (7, 9, 0xABC)
+        assert probe.data == b"\xff\xff"
+    for head in (f"{VERSION} 00", f"{VERSION} 03", "ff 01"):
+        assert isinstance(ethernet(f"88b6 {head} {fields}").data, bytes), "of another make"
+
+
+def test_frames_that_are_made_have_the_defaults_of_their_protocols() -> None:
+    assert bytes(Probe()) == bytes.fromhex(f"{VERSION} 01" + "00" * 28)
+    assert bytes(Cnm()) == bytes(24)
+    assert bytes(CnTag()) == bytes(4)
+    assert bytes(Pause()) == bytes(2)
+    assert bytes(Pfc()) == bytes(2 + 2 * CLASSES) == bytes(18)
+    assert bytes(MacControl()) == b"\0\1"
+    made = Cnm(feedback=63, version=1, priority=5, offset=-2, delta=3)
+    assert bytes(made)[:2].hex() == "103f"
+    assert (made.offset_bytes, made.delta_bytes) == (-128, 192)
+    assert bytes(made)[14:16].hex() == "a000"

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.cli import hunt
+from tests.orchestrator.cli.command_page import check_commands
+
 ROOT = Path(__file__).parents[3]
 DROPPED = "without_room(w, port_index, queue_index, index, now)"
 GIVEN = f"{12 * ' '}give_back(w, {DROPPED})\n{12 * ' '}return\n"
@@ -97,3 +100,7 @@ def test_a_planted_fault_is_found_and_made_small(fault: str) -> None:
 @pytest.mark.parametrize("fault", sorted(set(FAULTS) - set(QUICK)))
 def test_every_planted_fault_is_found_and_made_small(fault: str) -> None:
     assert_found_and_small(fault)
+
+
+def test_its_options_are_those_of_the_page() -> None:
+    assert check_commands(hunt) == ["hunt"]
