@@ -6,26 +6,25 @@ from types import ModuleType
 
 import pytest
 
-from orchestrator.cli import (
-    agent,
-    calibrate,
-    controller,
-    import_files,
-    lab,
-    mutate,
-    otg,
-    target_option_flags,
-)
+import orchestrator.cli.agent as agent_module
+import orchestrator.cli.calibrate as calibrate_module
+import orchestrator.cli.controller as controller_module
+import orchestrator.cli.import_files as import_files_module
+import orchestrator.cli.lab as lab_module
+import orchestrator.cli.mutate as mutate_module
+import orchestrator.cli.otg as otg_module
+from orchestrator.cli import target_option_flags
+from orchestrator.cli.calibrate import _pair
 from orchestrator.errors import BadInput
 from tests.orchestrator.cli.command_page import check_commands
 
 COMMANDS = {
-    agent: ["agent", "release"],
-    calibrate: ["calibrate"],
-    controller: ["controller", "machines"],
-    lab: ["lab"],
-    mutate: ["mutate"],
-    otg: ["otg"],
+    agent_module: ["agent", "release"],
+    calibrate_module: ["calibrate"],
+    controller_module: ["controller", "machines"],
+    lab_module: ["lab"],
+    mutate_module: ["mutate"],
+    otg_module: ["otg"],
 }
 
 
@@ -35,7 +34,7 @@ def test_the_page_has_the_command(module: ModuleType) -> None:
 
 
 def test_the_page_has_every_import() -> None:
-    assert check_commands(import_files) == [
+    assert check_commands(import_files_module) == [
         f"import {words}" for words in ("hpcc", "htsim", "containerlab", "graphml")
     ]
 
@@ -55,10 +54,10 @@ def test_a_value_that_no_target_takes_is_refused_by_its_flag() -> None:
 @pytest.mark.parametrize("text", ["eth1", "eth1,eth2,eth3", "eth1,", ",eth2", "", " , "])
 def test_a_path_to_calibrate_is_of_two_nics(text: str) -> None:
     with pytest.raises(BadInput) as caught:
-        calibrate._pair(text)
+        _pair(text)
     assert str(caught.value) == (f"--ports: {text!r} is not accepted; two NICs as in eth1,eth2 are")
 
 
 def test_names_of_nics_have_no_spaces_around_them() -> None:
-    assert calibrate._pair(" eth1 ,eth2") == ("eth1", "eth2")
-    assert calibrate._pair(None) is None
+    assert _pair(" eth1 ,eth2") == ("eth1", "eth2")
+    assert _pair(None) is None

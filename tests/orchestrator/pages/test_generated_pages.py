@@ -10,22 +10,18 @@ from typing import Annotated, Literal, get_type_hints
 import pytest
 from pydantic import BaseModel, Field
 
-from orchestrator.pages import (
-    algorithms_page,
-    api_page,
-    commands_page,
-    generated,
-    markdown,
-    metrics_page,
-    plan_page,
-    type_names,
-)
-from orchestrator.plan import (
-    external_node_metrics,
-    link_metrics,
-    queue_metrics,
-    traffic_metrics,
-)
+import orchestrator.pages.algorithms_page as algorithms_page
+import orchestrator.pages.api_page as api_page
+import orchestrator.pages.commands_page as commands_page
+import orchestrator.pages.markdown as markdown
+import orchestrator.pages.metrics_page as metrics_page
+import orchestrator.pages.plan_page as plan_page
+import orchestrator.pages.type_names as type_names
+import orchestrator.plan.external_node_metrics as external_node_metrics
+import orchestrator.plan.link_metrics as link_metrics
+import orchestrator.plan.queue_metrics as queue_metrics
+import orchestrator.plan.traffic_metrics as traffic_metrics
+from orchestrator.pages import generated
 from orchestrator.plan.algorithm_params import Rate, Size
 from orchestrator.plan.metric import Metric, Sampled
 
