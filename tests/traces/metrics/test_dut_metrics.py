@@ -16,7 +16,7 @@ from orchestrator.terminal.plan_loading import load_plan
 from tests.orchestrator.worlds import ALIGNED
 from traces.metrics.dut_frame_matching import frame_keys, match_frames
 from traces.metrics.dut_metrics import device_metrics
-from traces.oracle.dut_conformance import judge_devices
+from traces.oracle.dut_conformance import _reorders, judge_devices
 
 COLUMNS = ("times_ps", "outgoing", "lengths", "kept", "octets")
 SHORT = ["duration=50ms", "phases.steady.from=10ms", "phases.steady.to=40ms"]
@@ -67,14 +67,17 @@ def test_a_lost_frame_is_counted_and_named(recording: Recording) -> None:
     assert told["finding"]["port"] == "sw.sink"
 
 
-def test_frames_that_change_places_are_counted(recording: Recording) -> None:
-    def swapped(capture: PortCapture) -> PortCapture:
-        """Frame 20 is kept back until frame 30 is out."""
-        order = np.insert(np.delete(np.arange(len(capture.times_ps)), 20), 30, 20)
-        times = capture.times_ps[order]
-        times[30] = times[29]
-        return replace(rows(capture, order), times_ps=times)
+def swapped(capture: PortCapture) -> PortCapture:
+    """Frame 20 is kept back until frame 30 is out."""
+    order = np.insert(np.delete(np.arange(len(capture.times_ps)), 20), 30, 20)
+    times = capture.times_ps[order]
+    times[30] = times[29]
+    return replace(rows(capture, order), times_ps=times)
 
+
+def test_frames_that_change_places_are_counted(recording: Recording) -> None:
+    assert not _reorders("sw", recording)
+    assert _reorders("sw", erring(recording, swapped))
     found = seen(erring(recording, swapped))
     assert found["frames.reordered"] == 1
     assert found["frames.dropped"] == 0
