@@ -100,11 +100,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class Loop:
-    """Repeats `body`; a `Leave` of a scope around it ends it. `most`: rounds at the most, None
-    where no bound is known."""
+    """Repeats `body`; a `Leave` of a scope around it ends it.
+
+    `span`: first value, end and step of a counter, which bound the rounds; None: a `while`.
+    """
 
     body: tuple[Node, ...]
-    most: int | None = None
+    span: tuple[Value, Value, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,7 @@ class LoopLowering(ExpressionLowering):
         step = bounds[2] if len(bounds) == 3 else Constant(1)
         if not isinstance(step, Constant) or step.value == 0:
             raise self.refuse(node, "a range with a variable step is not translated")
-        if isinstance(stop, Variable):
-            stop = self.copied(stop)  # `range` reads its bounds once
+        start, stop = self.copied(start), self.copied(stop)  # `range` reads its bounds once
         counter = self.new_variable("counter")
         self.out.append(Operation(counter, "copy", (start,)))
         left, continued = next(self.numbering.scopes), next(self.numbering.scopes)
@@ -118,10 +117,7 @@ class LoopLowering(ExpressionLowering):
         self.loops.pop()
         self.out.append(Operation(counter, "add", (counter, step)))
         inner, self.out = self.out, outer
-        most = None
-        if isinstance(start, Constant) and isinstance(stop, Constant):
-            most = len(range(start.value, stop.value, step.value))
-        self.out.append(Scope(left, (Loop(tuple(inner), most),)))
+        self.out.append(Scope(left, (Loop(tuple(inner), (start, stop, step.value)),)))
 
     def _for_each(self, node: ast.For, values: Any) -> None:
         """Unroll a loop over a constant tuple."""

@@ -37,6 +37,8 @@ from orchestrator.algorithm import Algorithm
 WORD: Interval = (0, (1 << 32) - 1)
 STEPS = tuple((1 << bits) - 1 for bits in (8, 16, 24, 32, 40, 48, 56, 62, 63))
 """Upper bounds that a growing variable of a loop is widened to."""
+MOST_ROUNDS = 1 << 20
+"""A loop that may have more rounds counts as one without a bound."""
 ROUNDS = 3
 """Rounds of a loop before its variables are widened."""
 SEEDS = ("lfsr", "lfsr_alike")
@@ -114,6 +116,18 @@ class KernelBounds:
     def bounds(self, place: Place) -> Interval:
         default = self.initial(place) if isinstance(place, Field) else (0, 0)
         return self.reached.get(place, default)
+
+    def rounds(self, loop: Loop) -> int | None:
+        """Rounds of a loop at the most; None where no bound is known."""
+        if loop.span is None:
+            return None
+        begin, end, step = loop.span
+        (low, high), (least, most) = (
+            (v.value, v.value) if isinstance(v, Constant) else self.bounds(v) for v in (begin, end)
+        )
+        span = most - low if step > 0 else high - least
+        longest = max(-(-span // abs(step)), 0)
+        return longest if longest <= MOST_ROUNDS else None
 
     def run(self, form: KernelForm) -> None:
         facts = Facts()
