@@ -141,10 +141,10 @@ class ExpressionLowering(RecordLowering):
         test = self.number(node.test)
         if isinstance(test, Constant):
             return self.value(node.body if test.value else node.orelse)
-        outer, branches, values = self.out, [], []
-        for branch in (node.body, node.orelse):
+        outer, branches, values = self.out, list[list[Node]](), list[Value]()
+        for expression in (node.body, node.orelse):
             self.out = []
-            values.append(self.number(branch))
+            values.append(self.number(expression))
             branches.append(self.out)
         self.out = outer
         if all(_is_cheap(branch) for branch in branches):

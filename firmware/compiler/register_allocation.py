@@ -36,7 +36,7 @@ def live_variables(machine: Machine, now: Variable) -> dict[int, set[Variable]]:
         changed = False
         for state in reversed(machine.states):
             live = set[Variable]().union(*(before[one.number] for one in state.successors))
-            begin = reads[state.number] | (live - set(state.outputs))  # type: ignore[operator]
+            begin = reads[state.number] | (live - set(state.outputs))
             if live != after[state.number] or begin != before[state.number]:
                 after[state.number], before[state.number] = live, begin
                 changed = True

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 
 from firmware.compiler.clock_bounds import Clocks, clocks_of
+from firmware.compiler.compiled_module import CompiledModule, module_name
 from firmware.compiler.intermediate_form import (
     Constant,
     Field,
@@ -45,27 +45,6 @@ from orchestrator.algorithm import Algorithm
 WORD_BITS = 64
 EVENT_BITS = 4
 NOW_BITS = bits_of(NOW.bounds)
-
-
-@dataclass
-class CompiledModule:
-    """Verilog of an algorithm, and what its test bench needs to know."""
-
-    name: str
-    verilog: str
-    events: dict[str, int]
-    clocks: dict[str, Clocks]
-    inputs: dict[Field, int]
-    """Fields that are input ports, with their width."""
-    outputs: dict[Field, int]
-    arrays: list[Field]
-    divides: bool
-    """True: it instantiates `divide` (firmware/rtl/divide.v)."""
-
-
-def module_name(algorithm: Algorithm) -> str:
-    """Name of the module: a Verilog identifier."""
-    return "kernel_" + re.sub(r"\W", "_", algorithm.name)
 
 
 def compile_module(algorithm: Algorithm) -> CompiledModule:
@@ -149,6 +128,8 @@ class ModuleWriter:
             {one: self._field_bits(one) for one in self.inputs},
             {one: self._field_bits(one) for one in self.outputs},
             self.arrays,
+            len(self.numbers) + 1,
+            sum(self.registers.widths),
             self._uses("divide"),
         )
 

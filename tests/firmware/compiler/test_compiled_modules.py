@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from firmware.compiler import loop_lowering, record_lowering, scheduling, verilog_module
+from firmware.compiler.compiled_module import CompiledModule
 from firmware.compiler.intermediate_form import Constant, Variable
-from firmware.compiler.verilog_module import CompiledModule, compile_module
+from firmware.compiler.verilog_module import compile_module
 from firmware.compiler.width_analysis import KernelBounds
 from firmware.proof.counterexample_replay import kernels_of
 from firmware.toolchain import verilator_environment

@@ -6,9 +6,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from firmware.compiler.compiled_module import CompiledModule
 from firmware.compiler.form_interpreter import Cell
 from firmware.compiler.intermediate_form import Field
-from firmware.compiler.verilog_module import EVENT_BITS, NOW_BITS, CompiledModule
+from firmware.compiler.verilog_module import EVENT_BITS, NOW_BITS
 from firmware.verilog_modules import RTL
 from tests.firmware.compiler.kernel_calls import KernelCall, differences
 
