@@ -73,7 +73,17 @@ def write_module(module: CompiledModule, folder: Path) -> list[Path]:
     return files
 
 
-def as_json(module: CompiledModule, files: list[Path]) -> dict[str, Any]:
+def proofs_of(algorithm: Algorithm) -> dict[str, str]:
+    """Result of the proof of each kernel's form, by event: "proved", or "open: " and a reason."""
+    from firmware.compiler.form_proof import prove_forms
+
+    return {
+        one.event: f"{one.verdict}: {one.reason}" if one.reason else one.verdict
+        for one in prove_forms(algorithm)
+    }
+
+
+def as_json(module: CompiledModule, files: list[Path], proofs: dict[str, str]) -> dict[str, Any]:
     """A module as plain values: clocks by event, ports with their widths, files or the text."""
     events = {
         event: {"number": number, "least": clocks.least, "most": clocks.most}
@@ -81,6 +91,7 @@ def as_json(module: CompiledModule, files: list[Path]) -> dict[str, Any]:
         for clocks in (module.clocks[event],)
     }
     shown: dict[str, Any] = {"module": module.name, "events": events}
+    shown |= {"forms": proofs} if proofs else {}
     shown["inputs"] = {str(field): bits for field, bits in module.inputs.items()}
     shown["outputs"] = {str(field): bits for field, bits in module.outputs.items()}
     shown["arrays"] = {str(field): field.size for field in module.arrays}
@@ -99,6 +110,14 @@ def compile_command(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the Verilog; without, it is printed.")
     ] = None,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove",
+            help="Prove for all inputs that the intermediate form equals each kernel without loops "
+            "and arrays; some kernels take a minute.",
+        ),
+    ] = False,
     json_wanted: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compile the Python kernels of an algorithm to Verilog-2005.
@@ -110,10 +129,12 @@ def compile_command(
     Without --out the module is printed. A kernel outside of the subset is refused with its file
     and line, exit code 2. Target `gateware` does not use compiled modules yet.
     """
-    module = compiled(select_algorithm(Registry.load(), name))
+    algorithm = select_algorithm(Registry.load(), name)
+    module = compiled(algorithm)
+    proofs = proofs_of(algorithm) if prove else {}
     files = [] if out is None else write_module(module, out)
     if json_wanted:
-        print(json.dumps(as_json(module, files), indent=1))
+        print(json.dumps(as_json(module, files, proofs), indent=1))
         return
     for file in files:
         print(file)
@@ -121,5 +142,6 @@ def compile_command(
         print(module.verilog, end="")
     for event, clocks in module.clocks.items():
         most = "no known bound" if clocks.most is None else str(clocks.most)
-        text = f"{event}: {clocks.least} clocks at least, at most: {most}"
+        form = f"; form {proofs[event]}" if event in proofs else ""
+        text = f"{event}: {clocks.least} clocks at least, at most: {most}{form}"
         print(text, file=sys.stderr)

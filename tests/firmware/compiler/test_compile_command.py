@@ -61,6 +61,16 @@ def test_json_has_ports_and_clocks(capsys: pytest.CaptureFixture[str], tmp_path:
     assert shown["events"]["choose"]["most"] is None
 
 
+def test_proofs_of_the_forms_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("z3", reason="z3 is missing: pip install 'tailback-testbed[prove]'")
+    code, _, err = _run(capsys, "pfc", "--prove")
+    assert code == 0
+    assert "dequeue: 4 clocks at least, at most: 4; form proved\n" in err
+    _, out, _ = _run(capsys, "deficit-round-robin", "--prove", "--json")
+    forms = json.loads(out)["forms"]
+    assert forms == {"choose": "open: it has a loop", "sent": "open: it uses an array"}
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
