@@ -147,10 +147,11 @@ def _records(algorithm: Algorithm, bounds: FieldBounds) -> dict[str, Record]:
         "frame": FRAME,
         "message": FRAME,
     }
-    return {
-        name: Record(name, name, shapes_of(dtype), lambda one, n=name: bounds(Field(n, one)))
-        for name, dtype in dtypes.items()
-    }
+
+    def record_of(record: str, dtype: Any) -> Record:
+        return Record(record, record, shapes_of(dtype), lambda name: bounds(Field(record, name)))
+
+    return {record: record_of(record, dtype) for record, dtype in dtypes.items()}
 
 
 def reason_of_exclusion(form: KernelForm) -> str:

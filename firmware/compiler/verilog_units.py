@@ -6,7 +6,8 @@ HEADER = """\
 // {title}
 // Compiled from the Python kernels of {name} (`tailback gateware compile {name}`); not edited.
 //
-// `start` takes an event while `ready` is 1: `event` is the kernel's number, `now` the time in ps.
+// `start` takes an event while `ready` is 1: `event_number` is that of the kernel (others are
+// ignored), `now` the time in ps.
 // The inputs stay as they are until `done`, which is 1 for one clock: `answer` and all `out_` ports
 // are valid then and until the next event. `in_` ports hold the fields of records before an event,
 // `out_` ports those after it. An array lies in a memory outside, which answers a read one clock

@@ -30,7 +30,7 @@ ALGORITHMS = {one.name: one for one in Registry.load().algorithms if kernels_of(
 ALGORITHMS[EVERY_OPERATION.name] = EVERY_OPERATION
 QUICK = (
     EVERY_OPERATION.name,
-    *("bcn-cp", "csig", "pie", "qcn-cp", "red", "host-jitter", "jittered-delay", "pause", "pfc"),
+    *("bcn-cp", "csig", "pie", "qcn-cp", "red", "jittered-delay", "pause", "pfc"),
     *("cubic", "dctcp", "hpcc", "nscc", "qcn-rp", "timely", "receiver-credits", "cbr", "ets"),
     *("deficit-round-robin", "random-flows", "go-back-n", "credit", "pfc-watchdog", "trace"),
 )
