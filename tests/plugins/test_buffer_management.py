@@ -105,6 +105,21 @@ def test_the_plans_buffer_remains_the_most() -> None:
     assert at(recorded(table), "s.d0/p0", "queue_max_bytes", 60 * MS) == 30_000
 
 
+@pytest.mark.parametrize("moved", [Fraction(1, 8), Fraction(1, 2)])
+@pytest.mark.parametrize(("own", "mark"), [(Fraction(8), 2_000), (Fraction(0), 0)])
+def test_a_lane_that_frames_go_on_in_has_its_limit(
+    moved: Fraction, own: Fraction, mark: int
+) -> None:
+    """Of frames that a congestion point moves though their own lane has room, or as it has none."""
+    table = outputs(threshold({3: own, 1: moved}), [3]) | {"more_priorities": [1]}
+    point = {"plugin": "priority-demotion", "threshold": mark, "priority": 1}
+    table["nodes"]["s"]["congestion_point"] = point
+    done = recorded(table)
+    most = at(done, "s.d0/p1", "queue_max_bytes", 60 * MS)
+    assert 5_000 < most <= 200_000 * moved
+    assert at(done, "s.d0/p3", "frames_moved", 60 * MS) > 100
+
+
 def inputs(alpha: Fraction, senders: int, pause: Table | None = None, **changes: Any) -> Table:
     """Hosts that each overload one port by themselves; their inputs are paused by headroom."""
     table: Table = {
@@ -287,7 +302,7 @@ def test_static_measures_what_no_management_does(table: Table) -> None:
     assert finding is None, finding
 
 
-@settings(QUICK, max_examples=4)
+@settings(QUICK, max_examples=3)
 @given(table=mixed(), short=mixed(MS))
 def test_it_measures_the_same_without_deferral_and_on_two_cores(table: Table, short: Table) -> None:
     """A short run on two cores: they wait for each other every 1 us."""
@@ -351,3 +366,18 @@ def test_real_frames_share_the_memory(namespaces: None) -> None:  # noqa: F811
     for port in range(2):
         held = done.column(f"s.d{port}/p0", "queue_bytes")[-10:].mean()
         assert held == pytest.approx(200_000 / 3, abs=4 * 500)
+
+
+@pytest.mark.software
+def test_real_frames_are_paused_by_headroom(namespaces: None) -> None:  # noqa: F811
+    table = inputs(Fraction(1, 4), 2, headroom=100_000)
+    table |= {"duration": 400 * MS, "sample_interval": 10 * MS}
+    for link in table["links"].values():
+        link["rate"] = 20 * 10**6
+    for entry in table["traffic"].values():
+        entry |= {"rate": 20 * 10**6, "frame": 500}
+    done = run(Plan(**table), target="software", out=None).recording
+    for name in ("s.h0/in", "s.h1/in"):
+        assert at(done, name, "pause_sent", 400 * MS) > 0
+        assert at(done, name, "queue_max_bytes", 400 * MS) > 200_000 / 6
+        assert at(done, name, "frames_dropped", 400 * MS) == 0

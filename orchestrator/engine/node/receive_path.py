@@ -49,7 +49,6 @@ from orchestrator.engine.node.resequencer import resequence
 from orchestrator.engine.node.shared_memory import (
     buffer_limit,
     exceeds_limit,
-    give_headroom_back,
     has_output_room,
     is_memory_full,
     take_headroom,
@@ -113,7 +112,8 @@ def admit_shared(w, port_index, index, way, now):
     """A data frame arrives at a switch whose ports share one memory: it counts at its input, where
     PAUSE watches, and at its output, until it has left. It needs room in the memory and at both;
     where there is none it is the output that drops it, but for an input that is full. A lossless
-    frame that has no room in the memory lies in the headroom of its port instead, if it has some.
+    frame that has no room in the memory lies in the headroom of its port instead, if it has some:
+    no output limits its lane then (`assembly.queue_rows`).
     """
     input_index = w.ports[port_index].input
     frame = w.frames[index]
@@ -134,8 +134,6 @@ def admit_shared(w, port_index, index, way, now):
     if full or output.bytes + frame.length > buffer_limit(w, output_index, index, now):
         answer = call_observers(w, output_index, index, now)
         if full or answer < LANE or not has_output_room(w, way, answer - LANE, index, now):
-            if in_headroom:
-                give_headroom_back(w, queue_index, frame.length)
             queue.frames_out += 1
             queue.bytes_out += frame.length
             if answer != 0 and answer < LANE:

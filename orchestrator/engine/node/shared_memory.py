@@ -72,17 +72,6 @@ def take_headroom(w, queue_index, octets):
 
 
 @compiled
-def give_headroom_back(w, queue_index, octets):
-    """Octets of a lane's headroom are free again. Returns how many of `octets` were headroom."""
-    queue = w.queues[queue_index]
-    back = min(queue.headroom, octets)
-    if back > 0:
-        queue.headroom -= back
-        w.inputs[queue.input].headroom_bytes -= back
-    return back
-
-
-@compiled
 def release_shared(w, queue_index, index, now):
     """A frame leaves shared memory: its octets are free again, those of headroom first.
 
@@ -90,7 +79,9 @@ def release_shared(w, queue_index, index, now):
     """
     queue = w.queues[queue_index]
     octets = w.frames[index].length
-    shared = octets - give_headroom_back(w, queue_index, octets)
-    w.nodes[w.ports[queue.port].node].shared_bytes -= shared
+    back = min(queue.headroom, octets)
+    queue.headroom -= back
+    w.inputs[queue.input].headroom_bytes -= back
+    w.nodes[w.ports[queue.port].node].shared_bytes -= octets - back
     if queue.pause != NONE:
         buffer_limit(w, queue_index, index, now)
