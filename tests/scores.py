@@ -5,7 +5,8 @@
 
 Each scorer writes one JSON object per run: {"score": "plans" | "frames" | "oracle" | "faults",
 "seed", "day" (ISO 8601), "command", "tried", "found", "survivors": [{"name", "reason"}]} and, of
-the oracle, "named". A draw with a score and seed that is kept already takes its place.
+the oracle, "named". What `tailback mutate --draw N --json` prints is taken as it is. A draw with a
+score and seed that is kept already takes its place.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from typing import Any
 HERE = Path(__file__).parents[1]
 KEPT = Path(__file__).with_name("draw_scores")
 PAGE = HERE / "docs" / "scores.md"
-MOST_OCTETS = 1 << 20
+MOST_OCTETS = 1 << 26
+NAMED = 5
+"""Of more plans than these a command says `--all`."""
 SCORES = {
     "plans": (
         "Plan mutants",
         "mutants of shipped plans and of their kernels that move a quantity of the plan by more "
         "than its seeds do; found: an expectation is missed",
-        "tailback mutate PLAN --draw N --seed S",
+        "tailback mutate --all --draw N --seed S --json",
     ),
     "frames": (
         "Distortions of real frames",
@@ -98,6 +101,8 @@ def read_score(path: Path) -> Score:
         raise ValueError(f"{path}: more than {MOST_OCTETS} octets")
     data: Any = json.loads(path.read_text(encoding="utf-8"))
     try:
+        if isinstance(data, list):
+            return _plan_mutants(data)
         found = Score(
             str(data["score"]),
             int(data["seed"]),
@@ -108,13 +113,34 @@ def read_score(path: Path) -> Score:
             None if data.get("named") is None else int(data["named"]),
             date.fromisoformat(data["day"]).isoformat(),
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"{path}: no score: {error!r}") from error
     if found.score not in SCORES:
         raise ValueError(f"{path}: score {found.score!r}; known are {', '.join(SCORES)}")
     if not 0 <= (found.named or 0) <= found.found <= found.tried or found.tried == 0:
         raise ValueError(f"{path}: named <= found <= tried is expected")
     return found
+
+
+def _plan_mutants(plans: list[dict[str, Any]]) -> Score:
+    """The score of what `tailback mutate --json` printed, without mutants that move nothing."""
+    names = "--all" if len(plans) > NAMED else " ".join(plan["plan"] for plan in plans)
+    survivors = [
+        Survivor(f"{plan['plan']}: {one['change']}", _moved(one["moved"]))
+        for plan in plans
+        for one in plan["mutants"]
+        if one["outcome"] == "survived"
+    ]
+    command = f"tailback mutate {names} --draw {plans[0]['draw']} --seed {plans[0]['seed']} --json"
+    caught = sum(int(plan["outcomes"]["caught"]) for plan in plans)
+    return Score("plans", plans[0]["seed"], command, caught + len(survivors), caught, survivors)
+
+
+def _moved(quantities: list[dict[str, Any]]) -> str:
+    """The first two quantities that a mutant moved, and that no row asks for."""
+    moves = [f"{one['quantity']} {one['before']:.6g} -> {one['after']:.6g}" for one in quantities]
+    more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
+    return "moves " + ", ".join(moves[:2]) + more
 
 
 def kept_scores() -> list[Score]:

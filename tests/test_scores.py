@@ -40,6 +40,24 @@ def test_a_score_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert scores.read_score(path) == score
 
 
+def test_what_mutate_prints_is_a_score(tmp_path: Path) -> None:
+    moved = [{"quantity": f"q{n} of s in all", "before": n, "after": 1e9} for n in range(3)]
+    lost = {"change": "doubled: a.b", "outcome": "survived", "moved": moved}
+    same = {"change": "halved: a.b", "outcome": "equivalent", "moved": []}
+    found = {"change": "removed: a", "outcome": "caught", "moved": moved[:1]}
+    plan = {"plan": "p", "draw": 3, "seed": 9, "outcomes": {"caught": 1, "survived": 1}}
+    path = tmp_path / "mutate.json"
+    path.write_text(json.dumps([plan | {"mutants": [lost, same, found]}]))
+    score = scores.read_score(path)
+    assert (score.score, score.seed, score.tried, score.found) == ("plans", 9, 2, 1)
+    assert score.command == "tailback mutate p --draw 3 --seed 9 --json"
+    reason = "moves q0 of s in all 0 -> 1e+09, q1 of s in all 1 -> 1e+09 and 1 more"
+    assert score.survivors == [Survivor("p: doubled: a.b", reason)]
+    path.write_text("[]")
+    with pytest.raises(ValueError, match="no score"):
+        scores.read_score(path)
+
+
 def test_a_row_has_the_shares_and_a_line_each_survivor(tmp_path: Path) -> None:
     text = scores.page([scores.read_score(written(tmp_path))])
     command = "`make oracle-edits DRAW=10 SEED=7`"

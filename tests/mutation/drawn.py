@@ -3,8 +3,9 @@
     python -m tests.mutation.drawn --draw 60 --seed 1 [--pure] [--out FILE]
 
 A file is drawn by its lines, then one of its mutants. The tests beside a file are those of
-`covered.py`; else the test file of its name; else those that import it. Each fault is planted at
-the import of a process of its own; the test that failed has to pass without the fault.
+`covered.py`; else the test file of its name, those that import it, and others of its folder, so
+many in all. Where these pass, those of them that need real frames are run too. Each fault is
+planted at the import of a process of its own; the test that failed has to pass without the fault.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ from tests.mutation.mutants import Mutant, drawn_mutant
 from tests.scores import Score, Survivor, write_score
 
 PACKAGES = ("orchestrator", "plugins", "traces", "traffic", "firmware", "tailback")
-CHOSEN = ("-q", "-x", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software")
+CHOSEN = ("-q", "-x", "-n0", "-p", "no:cacheprovider", "-m")
+SHARED, REAL_FRAMES = "not slow and not software", "not slow and software"
 COMPILES = re.compile(r"^@(compiled|inlined)|\bKernel\b|kernels=", re.MULTILINE)
-MOST_FILES = 4
-"""Of test files that import a module, the shortest ones: they are the nearest to it."""
+MOST_FILES = 6
+"""Of test files the shortest ones: they are the nearest to a module."""
+NONE_SELECTED = 5
+PASSED = (0, NONE_SELECTED)
 LIMIT_S = 240.0
 KILLED, SURVIVED, UNTESTED, TIMED_OUT = "killed", "survived", "no test beside it", "no end"
 FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
@@ -83,29 +87,38 @@ def beside(file: str) -> list[str]:
     """The tests nearest to a file."""
     if file in TESTS:
         return [one for one in TESTS[file] if (HERE / one.partition("::")[0]).exists()]
-    stem, folder = Path(file).stem, HERE / "tests" / Path(file).parent
-    own = folder / f"test_{stem}.py"
-    if own.exists():
-        return [str(own.relative_to(HERE))]
+    folder = HERE / "tests" / Path(file).parent
+    while not folder.is_dir():
+        folder = folder.parent
     package, _, name = module(file).rpartition(".")
     imports = re.compile(
         rf"^\s*(from {re.escape(module(file))} import|import {re.escape(module(file))}\b"
         rf"|from {re.escape(package)} import [^\n]*\b{name}\b)",
         re.MULTILINE,
     )
-    users = [p for p in (HERE / "tests").rglob("test_*.py") if imports.search(p.read_text())]
-    users.sort(key=lambda path: path.stat().st_size)
-    return [str(path.relative_to(HERE)) for path in users[:MOST_FILES]]
+
+    def distance(path: Path) -> tuple[bool, bool, bool, int]:
+        is_own = path == folder / f"test_{name}.py"
+        importing = imports.search(path.read_text()) is not None
+        return not is_own, not importing, path.parent != folder, path.stat().st_size
+
+    every = (HERE / "tests").rglob("test_*.py")
+    found = [path for path in every if path.parent == folder or not distance(path)[1]]
+    return [str(path.relative_to(HERE)) for path in sorted(found, key=distance)[:MOST_FILES]]
 
 
-def _run(words: list[str], *, planted: tuple[str, str] | None, folder: str) -> tuple[int, str]:
-    """Run tests; pytest's exit code and output. A run without an end has the code -9."""
-    command = [sys.executable, "-m", "pytest", *CHOSEN, *words]
+def _run(
+    words: list[str], marks: str, *, planted: tuple[str, str] | None, folder: str
+) -> tuple[int, str]:
+    """Run tests with these marks; pytest's exit code and output. A run without an end has the code
+    -9."""
+    options = [*CHOSEN, marks, *words]
+    command = [sys.executable, "-m", "pytest", *options]
     environment = dict(os.environ)
     if planted is not None:
         text = Path(folder) / "planted.py"
         text.write_text(planted[1])
-        command = [sys.executable, "-c", PLANTED, planted[0], str(text), *CHOSEN, *words]
+        command = [sys.executable, "-c", PLANTED, planted[0], str(text), *options]
         if COMPILES.search(planted[1]):
             environment["NUMBA_CACHE_DIR"] = folder  # nothing that was compiled before is used
     with subprocess.Popen(
@@ -132,13 +145,18 @@ def tried(fault: Fault) -> tuple[str, str]:
         return UNTESTED, ""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         planted = module(fault.file), fault.mutant.text
-        code, text = _run(tests, planted=planted, folder=folder)
-        if code == 0 or code == 5:
-            return SURVIVED if code == 0 else UNTESTED, ""
+        codes = []
+        for marks in (SHARED, REAL_FRAMES):
+            code, text = _run(tests, marks, planted=planted, folder=folder)
+            codes.append(code)
+            if code not in PASSED:
+                break
+        else:
+            return UNTESTED if codes == [NONE_SELECTED] * 2 else SURVIVED, ""
         if code < 0:
             return TIMED_OUT, ""
         names = FAILED_LINE.findall(text)
-        again, _ = _run(names[:1] or tests, planted=None, folder=folder)
+        again, _ = _run(names[:1] or tests, marks, planted=None, folder=folder)
         if again != 0:
             raise RuntimeError(f"{names[:1] or tests} fail without the fault as well")
         return KILLED, names[0] if names else "at import"

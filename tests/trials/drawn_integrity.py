@@ -10,7 +10,8 @@ standard deviations over simulated seeds, as a loop on real frames is no two tim
 found where fidelity has a reason that no control run
 over the same link has: a relay that is slow on a busy machine finds nothing. The score is two
 counts, both of which should be 0: runs that are moved and not found, and quiet runs that are
-`invalid`. Survivors are listed with their seed in OUT/drawn.md and OUT/drawn.json.
+`invalid`. Survivors are listed with their seed in OUT/drawn.md and OUT/drawn.json; OUT/score.json
+is for the page of scores (`python -m tests.scores`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from orchestrator.run.execute_run import run
 from orchestrator.run.fidelity_thresholds import DEGRADED, INVALID, ORDER, VALID
 from orchestrator.run.metric_uncertainty import COUNTS, SETTLING
 from orchestrator.run.run_result import measure
+from tests.scores import Score, Survivor, write_score
 from tests.trials import distortions, frame_changes, integrity, plans
 from tests.trials.distorted import BACK, FRAMES, RELAY
 from tests.trials.integrity_table import FAILED
@@ -266,6 +268,14 @@ def page(rows: Sequence[Row], how: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def score_of(rows: Sequence[Row], draw: str, seed: int) -> Score:
+    """The score of distorted runs that moved a figure, for the page of scores."""
+    moved = [row for row in rows if row["distorted"] and row["moved"]]
+    lost = [Survivor(text_of(row), f"moves {row['moved'][0]}") for row in moved if row["survived"]]
+    command = f"make integrity {draw}"
+    return Score("frames", seed, command, len(moved), len(moved) - len(lost), lost)
+
+
 def trial(draws: int, first: int, seed: int, pace: float, out: Path) -> int:
     """Run a trial and write its score; 1 where a run was not judged as it should be."""
     rows = []
@@ -278,5 +288,7 @@ def trial(draws: int, first: int, seed: int, pace: float, out: Path) -> int:
     record = {"seed": seed, "first": first, "draws": draws, "pace": pace, "rows": rows}
     (out / "drawn.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(words)
+    if any(row["distorted"] and row["moved"] for row in rows):
+        write_score(out / "score.json", score_of(rows, f"DRAW={draws} SEED={seed}", seed))
     blamed = [row for row in rows if is_quiet(row) and row["verdict"] in (INVALID, FAILED)]
     return int(any(row["survived"] for row in rows) or bool(blamed))

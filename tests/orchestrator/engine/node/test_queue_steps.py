@@ -63,6 +63,27 @@ def test_what_finds_no_room_is_dropped_and_counted(room: int, kept: int) -> None
     assert queue.bytes_max == 1500 + 700 * kept
 
 
+@pytest.mark.parametrize("waiting", [1, 2, 3])
+def test_one_of_three_frames_that_come_to_a_full_queue_together_is_kept(waiting: int) -> None:
+    """By lot: each as often, in the place of the last one."""
+    kept = [0, 0, 0]
+    for sequence in range(300):
+        bench = busy()
+        queue = bench.world.queues[0]
+        queue.capacity, queue.order_key = waiting * 700, 5
+        before = [bench.arrives(NOW - 10**9 * n, length=700, flow=0) for n in range(waiting, 0, -1)]
+        bench.world.frames[queue.tail].entered = NOW
+        for flow in (1, 2):
+            bench.arrives(NOW + flow, length=700, flow=flow, sequence=sequence)
+        listed = bench.listed(queue.head)
+        assert listed[:-1] == before[:-1]
+        assert bench.world.frames[queue.tail].entered == NOW
+        assert values(queue, "tail", "frames", "bytes") == [listed[-1], waiting, waiting * 700]
+        assert values(queue, "frames_dropped", "contenders") == [2, 3]
+        kept[bench.world.frames[queue.tail].flow] += 1
+    assert all(66 < times < 134 for times in kept)  # 4.1 standard deviations
+
+
 def test_the_longest_queue_is_remembered() -> None:
     bench = busy()
     queue = bench.world.queues[0]

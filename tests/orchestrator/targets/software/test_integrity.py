@@ -230,3 +230,14 @@ def test_a_rewritten_frame_has_right_checksums_and_is_another_one(action: str) -
             )
             header = frame_changes.HEADER_AT[kind == CNM]
             assert checksum(seen.octets, header) == 0
+
+
+def test_the_score_counts_runs_that_moved_a_figure() -> None:
+    moved = [("queue_bytes.mean", 1.0, 2.0)]
+    rows = [
+        drawn_run(distorted=True, moved=found, survived=survived)
+        for found, survived in ((moved, True), (moved, False), ([], False))
+    ]
+    score = drawn_integrity.score_of(rows, "DRAW=3 SEED=4", 4)
+    assert (score.tried, score.found, len(score.survivors)) == (2, 1, 1)
+    assert "queue_bytes.mean" in score.survivors[0].reason

@@ -60,6 +60,9 @@ def test_drift_is_found_once_there_was_time_to_see_it():
     estimate = comparison.estimate(now)
     assert estimate is not None
     assert estimate.drift_ppb == pytest.approx(20_000, abs=2_000)
+    later = estimate.at + 1000 * S
+    assert estimate.offset(later) - estimate.offset_ns == 1000 * estimate.drift_ppb
+    assert estimate.theirs(later) - later == estimate.offset(later)
     assert comparison.exchanges[-1].at - comparison.exchanges[0].at > LEAST_SPAN_NS
 
 
