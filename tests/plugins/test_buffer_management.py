@@ -174,6 +174,20 @@ def test_it_resumes_below_its_limit_or_at_xon(xon: int) -> None:
     assert held.max() > 66_000
 
 
+def test_a_held_input_resumes_as_others_free_memory() -> None:
+    """Its limit is that of the moment, though no frame of its own has come since it was paused."""
+    table = inputs(Fraction(1), 2, {"xon_offset": 60_000}) | {"duration": 80 * MS}
+    table["nodes"]["e"] = {"kind": "sink"}
+    table["links"]["slow"] = {"ends": ["s", "e"], "rate": RATE // 10}
+    table["traffic"]["t0"]["to"] = "e"
+    table["links"]["down"]["rate"] = RATE // 2
+    table["traffic"]["t1"]["stop"] = 20 * MS
+    done = recorded(table)
+    assert at(done, "s.h1/in", "queue_bytes", 80 * MS) == 0
+    assert at(done, "s.h0/in", "pause_sent", 80 * MS) > 2
+    assert done.column("s.h0/in", "queue_bytes")[20:].min() > 45_000
+
+
 def sums(assembly: Assembly) -> None:
     """What a switch counts as shared and as headroom is what the buffers of its inputs hold."""
     world = assembly.world
