@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly import Assembly
 from orchestrator.capability import Capability
+from orchestrator.engine.node.shared_memory import exceeds_limit
 from orchestrator.engine.records import NONE
 from orchestrator.errors import BadInput
 from orchestrator.fuzz.cross_target import CoreComparison, EagerComparison, unequal
@@ -20,10 +21,14 @@ from orchestrator.plan.pfc_headroom import buffer_headrooms, lossless_buffers
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.run.world_invariants import Limits, broken_in_world
+from plugins.dynamic_pfc import DYNAMIC_PFC, DynamicPfc
 from plugins.dynamic_threshold import DynamicThreshold
 from plugins.static_buffer import StaticBuffer
+from tailback.plugin import NOTHING, SEND
+from tests.orchestrator.engine.node.bench import Bench
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Empty, Table, assembled, at, recorded, run_until
+from tests.plugins.scheme_driver import Driver
 
 QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 RATE = 10**8
@@ -186,6 +191,38 @@ def test_a_held_input_resumes_as_others_free_memory() -> None:
     assert at(done, "s.h1/in", "queue_bytes", 80 * MS) == 0
     assert at(done, "s.h0/in", "pause_sent", 80 * MS) > 2
     assert done.column("s.h0/in", "queue_bytes")[20:].min() > 45_000
+
+
+def test_an_input_resumes_once_its_headroom_is_free() -> None:
+    """Else the next pause would find less of it than is needed."""
+    driver = Driver(DYNAMIC_PFC, DynamicPfc(xon=2_000, xon_offset=3_000), limit=9_000)
+    driver.set(headroom=100, bytes=9_100, pause_rate=RATE)
+    assert driver.come("enqueue") == SEND
+    for headroom, octets, limit, answer in (
+        (100, 1_500, 9_000, NOTHING),
+        (0, 6_001, 9_000, NOTHING),
+        (0, 2_001, 4_000, NOTHING),
+        (0, 2_000, 4_000, SEND),
+    ):
+        driver.set(headroom=headroom, bytes=octets, limit=limit)
+        assert driver.come("dequeue") == answer, (headroom, octets)
+    assert driver.come("dequeue") == NOTHING, "it is no longer paused"
+
+
+def test_an_input_holds_its_buffer_and_headroom_at_the_most() -> None:
+    table = inputs(Fraction(8), 2, buffer=20_000)
+    done = recorded(table)
+    for name in ("s.h0/in", "s.h1/in"):
+        assert 20_000 < at(done, name, "queue_max_bytes", 40 * MS) <= 25_000
+
+
+@pytest.mark.parametrize(("limit", "beyond"), [(900, False), (899, True)])
+def test_headroom_does_not_count_towards_the_limit(limit: int, beyond: bool) -> None:
+    """Of 1000 octets 600 lie in headroom: 500 more make 900 in shared memory."""
+    bench = Bench()
+    w = bench.world
+    w.queues[0].capacity, w.queues[0].bytes, w.queues[0].headroom = limit, 1_000, 600
+    assert exceeds_limit(w, 0, bench.frame(length=500), 0) == beyond
 
 
 def sums(assembly: Assembly) -> None:
