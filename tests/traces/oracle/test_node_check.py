@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from orchestrator.engine.records import CNM, DATA, NEVER, NONE
@@ -100,3 +101,12 @@ def test_ports_are_held_where_they_are_followed() -> None:
     one, other = reference_driver.new_state(), reference_driver.new_state()
     one[reference_driver.SENT] = 5
     assert other[reference_driver.SENT] == 0
+
+
+def test_frames_of_one_nanosecond_keep_their_order_by_picoseconds() -> None:
+    order = capture_feeder._picosecond_order
+    assert order(np.array([0, 5, 5, 5, 6, 7, 7])).tolist() == [0, 0, 1, 2, 0, 0, 1]
+    many = order(np.full(1_200, 9))
+    assert many[:3].tolist() == [0, 1, 2]
+    assert many.max() == 998, "it stays within the nanosecond"
+    assert order(np.zeros(0, np.int64)).tolist() == []
