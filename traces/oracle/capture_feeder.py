@@ -175,7 +175,7 @@ class Feeder:
             times = seen.times_ns * 1000
             times[~came] += 999
             if self.ranks and not timing.window_ns and self._crossbar:
-                times[came] += _picosecond_order(seen.times_ns[came])
+                times[came] += _offsets_ps(seen.times_ns[came])
             ordinals = np.zeros(len(times), np.int64)
             ordinals[came] = done + np.arange(came.sum())
             ordinals[~came] = FIRST_SENT - gone - np.arange((~came).sum())
@@ -357,7 +357,7 @@ def _put_in_rank(seen: CapturedFrames, owner: np.ndarray, ranks: Ranks) -> None:
             array[begin:end] = array[order].copy()
 
 
-def _picosecond_order(times_ns: np.ndarray) -> np.ndarray:
+def _offsets_ps(times_ns: np.ndarray) -> np.ndarray:
     """0, 1, ... ps within each nanosecond, int64[n]: frames through a crossbar keep the order in
     which they came, though their transfers take as long."""
     places = np.arange(len(times_ns))

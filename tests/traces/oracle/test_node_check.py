@@ -104,7 +104,7 @@ def test_ports_are_held_where_they_are_followed() -> None:
 
 
 def test_frames_of_one_nanosecond_keep_their_order_by_picoseconds() -> None:
-    order = capture_feeder._picosecond_order
+    order = capture_feeder._offsets_ps
     assert order(np.array([0, 5, 5, 5, 6, 7, 7])).tolist() == [0, 0, 1, 2, 0, 0, 1]
     many = order(np.full(1_200, 9))
     assert many[:3].tolist() == [0, 1, 2]
