@@ -31,11 +31,12 @@ def injector_rows(actions: tuple[Action, ...]) -> dict[str, int]:
 def add_injectors(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
     """Add an injector for each port whose frames the timeline injects faults into.
 
-    All rows of ports are there. Each frame of such a port has its events in time.
+    All rows of ports are there. Each frame of such a port has its events in time: a link that an
+    action names is none whose frames are delivered late or counted ahead (`node_rows`), and no port
+    with an injector is lazy (`lazy_eligibility`).
     """
     for entity, steps in injections_at(resolved.actions).items():
         port = builder.ports[indices.sender(entity)]
-        port["patience"], port["ahead"] = 0, 0
         first = len(builder.injections)
         for step in steps:
             builder.add(

@@ -82,8 +82,10 @@ def test_go_back_n_takes_a_reordered_packet_for_a_lost_one() -> None:
     assert found["frames.retransmitted"] > 0
 
 
-def test_a_lost_acknowledgement_is_made_up_for_by_the_next_one() -> None:
-    found, injected = outcome(plan({"drop": "f", "of": "ack", "packet": 30}, window=WINDOW))
+@pytest.mark.parametrize("transport", ["go-back-n", "selective"])
+def test_a_lost_acknowledgement_is_made_up_for_by_the_next_one(transport: str) -> None:
+    lost = {"drop": "f", "of": "ack", "packet": 30}
+    found, injected = outcome(plan(lost, transport=transport))
     assert injected == {"injected.dropped": 1}
     assert found["frames.retransmitted"] == 0
 

@@ -10,7 +10,7 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
 from tests.traces.oracle.plans import QCN
 from tests.traces.oracle.test_mutants import captured
-from traces.oracle.conformance_judge import judge
+from traces.oracle.conformance_judge import Settings, judge
 
 STEPS = {
     "drop": 'drop = "gen.0"',
@@ -39,6 +39,13 @@ def test_no_device_is_blamed_for_what_the_plan_injects(
     found = judge(captured(plan, tmp_path), plan)
     assert found.findings == []
     assert all(node.frames > 100 for node in found.nodes if node.name != "sink")
+
+
+@pytest.mark.parametrize("verb", ["drop", "delay"])
+def test_departures_of_a_port_with_injections_are_not_followed(verb: str, tmp_path: Path) -> None:
+    """Of a NIC with a clock of its own the oracle goes by the frames that it sees leave."""
+    plan = resolved(STEPS[verb])
+    assert judge(captured(plan, tmp_path), plan, Settings(window_ns=2000)).findings == []
 
 
 @pytest.mark.parametrize("verb", ["drop", "delay", "duplicate", "cnm"])

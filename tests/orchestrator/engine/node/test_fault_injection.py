@@ -122,11 +122,21 @@ def test_a_delayed_packet_arrives_later_by_just_that() -> None:
     assert later[LAST] - usual[LAST] == 77 * US
 
 
-def test_a_duplicate_follows_its_packet_and_takes_its_time_on_the_wire() -> None:
-    table = plan({"at": 0, "duplicate": "gen", "packet": 4})
+def test_the_others_keep_their_order_over_a_line_with_jitter() -> None:
+    """Whose delays differ by more than frames are apart."""
+    table = plan({"at": 0, "delay": "gen", "packet": 3, "by": 300 * US})
+    table["links"]["up"]["delay_line"] = {"plugin": "jittered-delay", "jitter": 100 * US}
+    assert [n for n in arrivals(recorded(table))["sequence"] if n != 2] == [
+        n for n in ALL if n != 2
+    ]
+
+
+@pytest.mark.parametrize("port", ["nic.switch", "switch.sink"])
+def test_a_duplicate_follows_its_packet_and_takes_its_time_on_the_wire(port: str) -> None:
+    table = plan({"at": 0, "duplicate": "gen", "packet": 4, "port": port})
     recording = recorded(table)
     assert arrivals(recording)["sequence"].tolist() == [0, 1, 2, 3, 3, *range(4, SENT)]
-    assert counted(recording, "nic>switch") == {"duplicated": 1}
+    assert counted(recording, port.replace(".", ">")) == {"duplicated": 1}
     times = np.diff(recording.captures[0].times_ps)
     assert set(times.tolist()) == {WIRE_PS}
     assert recording.column("gen", "frames_received")[-1] == SENT + 1
@@ -166,6 +176,26 @@ def test_an_injection_that_finds_no_packet_is_a_note() -> None:
     (note,) = notes(plan({"at": 0, "mark": "gen", "packet": SENT + 1}))
     assert "to mark on nic>switch, and none came there" in note
     assert notes(plan({"at": 0, "drop": "gen", "packet": SENT})) == []
+
+
+@pytest.mark.parametrize("packets", [1, 4])
+def test_copies_that_arrive_beyond_what_was_sent_are_accounted_for(packets: int) -> None:
+    table = plan({"at": 0, "duplicate": "gen", "packets": packets})
+    resolved = Plan(**table).check(Registry.load())
+    recording = recorded(table)
+    assert judge_recording(Registry.load(), resolved, recording)["fidelity"]["verdict"] == "valid"
+    more = recording.column("gen", "frames_sent") - packets  # as if so many fewer had been sent
+    recording.column("gen", "frames_sent")[:] = more
+    assert judge_recording(Registry.load(), resolved, recording)["fidelity"]["verdict"] == "invalid"
+
+
+def test_a_long_delay_of_many_packets_has_room_for_them() -> None:
+    table = plan({"at": 0, "delay": "gen", "packets": 2000, "by": 50 * MS}, duration=40 * MS)
+    del table["traffic"]["gen"]["stop"], table["capture"]
+    assembly = assembled(table)
+    run_until(assembly, 40 * MS)
+    assert assembly.world.clock[0].no_descriptor == 0
+    assert assembly.world.injectors[0].delayed == 2000
 
 
 @settings(max_examples=25, deadline=None)
