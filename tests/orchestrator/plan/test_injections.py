@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.assembly import assemble
 from orchestrator.errors import BadInput
+from orchestrator.live.live_changes import ChangeRefused, run_to_end
+from orchestrator.live.world_changes import PausedWorldChanges
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
 
@@ -134,3 +137,10 @@ def test_an_external_node_injects_nothing() -> None:
         rated = rated.replace(f"[links.{link}]", f'[links.{link}]\nrate = "1Gb/s"')
     with pytest.raises(BadInput, match=r"timeline\[0\]\.port.*t is external"):
         Plan.load(rated + '[[timeline]]\nat = "0s"\ndrop = "f"\nport = "t.h2"\n')
+
+
+def test_a_running_world_takes_no_injection() -> None:
+    assembly = assemble(resolved())
+    changes = PausedWorldChanges(assembly, lambda: 0)
+    with pytest.raises(ChangeRefused, match="by the plan's timeline alone"):
+        run_to_end(changes.checked(assembly.resolved, {"drop": "f"}, 10**6))
