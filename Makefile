@@ -136,6 +136,7 @@ $(VENV)/.docs: $(VENV)/.dev
 pages: $(VENV)/.dev  ## renew the pages that are made from the code (a test tells when)
 	$(BIN)/python -m orchestrator.pages
 	$(BIN)/python -m firmware.registers
+	$(BIN)/python -m firmware.compiler
 
 docs: $(VENV)/.docs  ## the site, in build/site; a broken link is an error
 	$(BIN)/zensical build --clean --strict

@@ -1,4 +1,4 @@
-"""Commands of `tailback gateware`: modules, lint, tests, area and clock, builds for boards."""
+"""Commands of `tailback gateware`: modules, lint, tests, area, builds for boards, compiler."""
 
 from __future__ import annotations
 
@@ -146,4 +146,7 @@ def gateware_commands() -> typer.Typer:
         for number, step in enumerate(made.steps, 1):
             print(f"  {number}. {step}")
 
+    from firmware.compiler.compile_command import compile_command
+
+    gateware.command("compile")(compile_command)
     return gateware

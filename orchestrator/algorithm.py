@@ -24,6 +24,7 @@ transport          FLOW      send: NOTHING, SEND, REQUEST_CREDIT; arrived, trimm
 receiver           NODE      flow_begins, arrived, timer: NOTHING, SEND
 watchdog           QUEUE     held, timer: NOTHING
 scheduler          SCHEDULER choose: a priority, 0 to 7; sent: NOTHING
+buffer_management  QUEUE     limit: octets that the buffer may hold
 ================== ========= ================================================================
 
 `orchestrator.kernel_contracts` says when each is called and what it may set; the page
@@ -73,9 +74,12 @@ ENTITIES: dict[str, np.dtype] = {
     "receiver": NODE,
     "watchdog": QUEUE,
     "scheduler": SCHEDULER,
+    "buffer_management": QUEUE,
 }
 PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
+NEEDED_KERNELS = {"scheduler": "choose", "buffer_management": "limit"}
+"""Kinds that are nothing without one of their kernels."""
 DROPPING = ("arrival", "departure")
 """Events of a congestion point whose kernels may drop the frame."""
 FLOW_COUNTS = ("timeouts", "naks")
@@ -128,6 +132,9 @@ class Algorithm:
     own_lane: bool = False
     """Of a pause: it holds the priorities of its buffer's lane alone, as PFC and grants do; else it
     is taken for one that holds the whole link, as PAUSE does."""
+    uses_headroom: bool = False
+    """Of a pause: it stops its neighbour once the buffer of an input lies in the headroom of its
+    port (`queue.headroom` above 0), at a limit that buffer management moves."""
     leaves_control: bool = False
     """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
     counts: tuple[str, ...] = ()
@@ -157,8 +164,8 @@ class Algorithm:
             if hasattr(np.record, name):  # uncompiled kernels would be given that instead
                 raise ValueError(f"{self.name}: state field {name}: numpy has that of any record")
 
-        if self.kind == "scheduler" and "choose" not in self.kernels:
-            raise ValueError(f"{self.name}: a scheduler needs a kernel 'choose'")
+        if (needed := NEEDED_KERNELS.get(self.kind, "")) and needed not in self.kernels:
+            raise ValueError(f"{self.name}: a {self.kind} needs a kernel {needed!r}")
         self._check_drops()
         if self.keeps_one_stamp and Capability.STAMPS not in self.needs:
             raise ValueError(f"{self.name}: it keeps one stamp and does not need stamps")
@@ -216,6 +223,7 @@ class Algorithm:
         of_kind = {
             "receiver": Capability.RECEIVERS,
             "scheduler": Capability.SCHEDULERS,
+            "buffer_management": Capability.BUFFER_MANAGEMENT,
         }.get(self.kind)
         needs = self.needs | ({of_kind} if of_kind else set())
         if self.trims:
@@ -257,6 +265,7 @@ def _algorithm_decorator(kind: str) -> Callable[..., Algorithm]:
         grants: bool = False,
         begins: bool = False,
         own_lane: bool = False,
+        uses_headroom: bool = False,
         bounds: Mapping[str, tuple[int, int]] | None = None,
         rtl: Rtl | None = None,
         former: tuple[str, ...] = (),
@@ -267,6 +276,7 @@ def _algorithm_decorator(kind: str) -> Callable[..., Algorithm]:
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         more |= {"changes_lane": changes_lane, "keeps_one_stamp": keeps_one_stamp}
         more |= {"bounds": bounds or {}, "rtl": rtl, "former": former}
+        more |= {"uses_headroom": uses_headroom}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind
@@ -287,6 +297,7 @@ transport = _algorithm_decorator("transport")
 receiver = _algorithm_decorator("receiver")
 watchdog = _algorithm_decorator("watchdog")
 scheduler = _algorithm_decorator("scheduler")
+buffer_management = _algorithm_decorator("buffer_management")
 
 
 def messages(

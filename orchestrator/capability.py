@@ -24,6 +24,8 @@ class Capability(enum.StrEnum):
     """Lets a congestion point send a frame on in another lane, and rewrites its priority."""
     SCHEDULERS = "schedulers"
     """Lets a scheduler choose the lane that a port sends from."""
+    BUFFER_MANAGEMENT = "buffer-management"
+    """Lets an algorithm limit what each buffer holds of the memory that the ports share."""
     ENTROPY = "entropy"
     """Takes a frame's way among several by the path entropy that its source has given it."""
     DEPENDENCIES = "dependencies"
@@ -59,6 +61,7 @@ IN_ENGINE = frozenset(
         Capability.TRIMMING,
         Capability.LANES,
         Capability.SCHEDULERS,
+        Capability.BUFFER_MANAGEMENT,
         Capability.ENTROPY,
         Capability.DEPENDENCIES,
     }

@@ -202,5 +202,15 @@ CONTRACTS: Mapping[str, Mapping[str, KernelContract]] = {
             "`NOTHING`",
         ),
     },
+    "buffer_management": {
+        "limit": KernelContract(
+            "A data frame arrives at a buffer in shared memory, or leaves one at an input that has "
+            "a pause, whose kernel `dequeue` follows. `queue.free`: octets of that memory that are "
+            "free before the frame came, or after it left; `queue.bytes` includes it as it leaves.",
+            "octets that the buffer may hold, with the frame. `queue.limit` becomes the lesser "
+            "of this and `queue.capacity`. A frame above it goes into the headroom of its port if "
+            "its lane of an input is lossless; else it is dropped",
+        ),
+    },
 }
 """Kind -> event -> contract."""

@@ -28,6 +28,7 @@ ENTITY_NAMES: Mapping[str, tuple[str, np.dtype]] = {
     "receiver": ("node", NODE),
     "watchdog": ("queue", QUEUE),
     "scheduler": ("scheduler", SCHEDULER),
+    "buffer_management": ("queue", QUEUE),
 }
 """Kind of an algorithm -> what the record that it works on is called, and its fields."""
 PortMapping = str | int | Callable[[Any], int]

@@ -26,6 +26,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.dctcp import DCTCP
     from plugins.deficit_round_robin import DRR
+    from plugins.dynamic_pfc import DYNAMIC_PFC
+    from plugins.dynamic_threshold import DYNAMIC_THRESHOLD
     from plugins.ets import ETS
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_endpoints import FECN_REFLECTOR, FECN_RP
@@ -53,6 +55,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.round_robin import ROUND_ROBIN
     from plugins.scripted_cnm import CRAFTED_CP
     from plugins.scripted_pause import CRAFTED_PAUSE
+    from plugins.static_buffer import STATIC
     from plugins.strict_priority import STRICT
     from plugins.stuck_pause import STUCK
     from plugins.swift import SWIFT
@@ -86,9 +89,11 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         CREDITS,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK, STORM]
-    flow_control = [PAUSE, PFC, PFC_WATCHDOG, LINK_CREDITS]
+    flow_control = [PAUSE, PFC, DYNAMIC_PFC, PFC_WATCHDOG, LINK_CREDITS]
     schedulers = [ROUND_ROBIN, STRICT, DRR, ETS]
-    return [*qcn, *others, *flow_control, *schedulers, *stimuli, FIXED, JITTERED, LOSSY, AS_MACHINE]
+    buffers = [STATIC, DYNAMIC_THRESHOLD]
+    switches = [*flow_control, *schedulers, *buffers]
+    return [*qcn, *others, *switches, *stimuli, FIXED, JITTERED, LOSSY, AS_MACHINE]
 
 
 @hookimpl

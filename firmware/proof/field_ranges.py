@@ -121,7 +121,9 @@ QUEUES = {
     **_all("timed_rate feedback_value", SPEED),
     **_all("timed_ps congestion_point_timer pause_timer watchdog_timer held_until", TIME),
     **_all("lfsr order_key", Range((0, (1 << 32) - 1), "32 bits")),
-    **_all("marks_arriving marks_leaving", INDEX),
+    **_all("marks_arriving marks_leaving buffer_management", INDEX),
+    **_all("free headroom", QUEUED),
+    "limit": ROOM,
     "contested": PAST,
     "contenders": COUNT,
 }
@@ -229,6 +231,7 @@ ENTITY = {
     "receiver": "node",
     "watchdog": "queue",
     "scheduler": "scheduler",
+    "buffer_management": "queue",
 }
 KEPT = {"limiter": {"window": (0, 0), "rate": RATE.bounds, "target": RATE.bounds}}
 """Fields of an entity that only its kernels write, with their initial values: the assembly gives a

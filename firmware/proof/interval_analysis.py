@@ -183,14 +183,15 @@ class PathFacts:
         if term.is_condition:
             known = self.decide(term)
             return (0, 1) if known is None else (int(known), int(known))
-        found = _operation(term.op, *(self.bounds(arg) for arg in term.args))
+        found = operation_bounds(term.op, *(self.bounds(arg) for arg in term.args))
         if term.op in ("add", "sub", "mul", "div"):
             low, high = relational_bounds(self, term)
             found = max(found[0], low), min(found[1], high)
         return found
 
 
-def _operation(op: str, left: Interval, right: Interval) -> Interval:
+def operation_bounds(op: str, left: Interval, right: Interval) -> Interval:
+    """Bounds of the exact result of an operation, by the bounds of its operands."""
     (a, b), (c, d) = left, right
     if a > b or c > d:
         return 1, 0

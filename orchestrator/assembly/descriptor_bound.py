@@ -11,6 +11,7 @@ from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch, Use
 from orchestrator.plan.entity_names import Flow
 from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
+from orchestrator.plan.lossless_lanes import memory_octets
 
 CONTROL_PER_PORT = 64
 SPARE = 512
@@ -89,6 +90,7 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
             inputs = 0
             if node_.inputs is not None:
                 inputs = max(node_.inputs.buffer, node_.inputs.lossy_buffer or 0)
+                inputs += node_.inputs.headroom or 0
             most = max([buffer, *later["buffer"]])
             inside = max(inputs, most if inputs else 0) * copies
             queued = len(plan.lanes()) * ((most + inside) // shortest + 2)
@@ -122,7 +124,7 @@ def _shared_frames(resolved: ResolvedPlan, shortest: int) -> dict[str, int]:
     leaving = 2 * len(resolved.plan.lanes())
     ports = Counter(port.node for port in resolved.plan.ports())
     return {
-        name: node.inputs.shared_memory // shortest + leaving * ports[name]
+        name: memory_octets(node.inputs, ports[name]) // shortest + leaving * ports[name]
         for name, node in resolved.plan.nodes.items()
         if isinstance(node, Switch) and node.inputs and node.inputs.shared_memory
         if name not in trimming

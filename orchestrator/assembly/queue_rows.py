@@ -16,8 +16,13 @@ from orchestrator.engine.node.buffer_occupancy import UNIT_OCTETS
 from orchestrator.engine.records import NEVER, NONE, VOQ
 from orchestrator.plan import Inputs, Nic, Port, ResolvedPlan, Switch
 from orchestrator.plan.forwarding_hosts import buffer_of
-from orchestrator.plan.lossless_lanes import input_room, is_lossless
-from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS
+from orchestrator.plan.lossless_lanes import (
+    input_room,
+    is_lossless,
+    is_unlimited,
+    memory_octets,
+)
+from orchestrator.plan.plugin_catalog import MANAGEMENT, OUTPUT_PLUGINS
 
 
 def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
@@ -50,10 +55,14 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
                 common |= {"pause": NONE, "pause_timer": NEVER}
             if entity in indices.inputs and isinstance(node, Switch) and node.inputs is not None:
                 fields["capacity"] = input_room(node.inputs, lane)
+            elif isinstance(node, Switch) and node.inputs is not None and is_unlimited(node, lane):
+                ports = len(indices.ports_of[port.node])
+                memory = memory_octets(node.inputs, ports)
+                common |= {"buffer_management": 0, "capacity": max(memory, fields["capacity"])}
             mask = sum(1 << priority for priority in lane.priorities)
             if (marked := counted.get(name)) is not None:
                 common["marks_leaving" if marked.leaving else "marks_arriving"] = marked.row
-            row = builder.add(builder.queues, **common, **fields, priorities=mask)
+            row = builder.add(builder.queues, **(fields | common), priorities=mask)
             builder.drawn.append(SeededField("queues", row, "lfsr", f"{name}/units"))
             if entity not in indices.inputs and draws_for_room(plan, node):
                 builder.drawn.append(SeededField("queues", row, "order_key", f"{name}/order"))
@@ -103,6 +112,10 @@ def _common(
         use = resolved.use(kind, entity)
         name = f"{own}/{kind}"
         fields[kind] = builder.instance(name, use.algorithm, use.params) if use else NONE
+    managed = resolved.use(MANAGEMENT, entity)
+    if managed is not None:
+        instance = builder.instance(f"{own}/{MANAGEMENT}", managed.algorithm, managed.params)
+        fields["buffer_management"] = 1 + instance
     pause = resolved.use("pause", entity)
     units = units_of(resolved, entity, port)
     first = builder.queues[-1]["first_unit"] + builder.queues[-1]["units"] if builder.queues else 0
@@ -168,6 +181,7 @@ def _add_input(
         fly_tail=NONE,
         awaits_head=NONE,
         shared=int(inputs.shared_memory is not None),
+        headroom_capacity=inputs.headroom or 0,
     )
     voqs = np.zeros(outputs.size, VOQ)
     for name in ("head", "tail", "next"):

@@ -24,8 +24,12 @@ ANSWERS: dict[tuple[str, str], frozenset[int]] = {
 }
 """Answers of a kernel that have a meaning, by kind and event; of those that are not here, 0 and 1.
 """
-AMOUNTS = {"delay_line": range(LOST, NEVER + 1), "traffic": range(NEVER + 1)}
-"""Kinds whose kernels answer a time in ps, and what they may answer."""
+AMOUNTS = {
+    "delay_line": range(LOST, NEVER + 1),
+    "traffic": range(NEVER + 1),
+    "buffer_management": range(NEVER + 1),
+}
+"""Kinds whose kernels answer a time in ps, or octets, and what they may answer."""
 
 
 def answers_of(kind: str, event: str) -> Collection[int]:

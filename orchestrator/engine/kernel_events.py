@@ -18,6 +18,7 @@ TRANSPORT_TRIMMED, TRANSPORT_CREDITED = range(3, 5)
 RECEIVER_ARRIVED, RECEIVER_TIMER, RECEIVER_FLOW_BEGINS = range(3)
 WATCHDOG_HELD, WATCHDOG_TIMER = range(2)
 SCHEDULER_CHOOSE, SCHEDULER_SENT = range(2)
+BUFFER_LIMIT = 0
 
 EVENTS: dict[str, dict[str, int]] = {
     "congestion_point": {
@@ -55,6 +56,7 @@ EVENTS: dict[str, dict[str, int]] = {
     },
     "watchdog": {"held": WATCHDOG_HELD, "timer": WATCHDOG_TIMER},
     "scheduler": {"choose": SCHEDULER_CHOOSE, "sent": SCHEDULER_SENT},
+    "buffer_management": {"limit": BUFFER_LIMIT},
 }
 """The names that algorithms give their kernels by, for every kind."""
 MOST_TIMERS = 4

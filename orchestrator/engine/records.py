@@ -144,7 +144,7 @@ NODE = record(
     "notification_point",  # instance that sees the data frames delivered here; NONE
     "feedback_sent",  # by it; probes that it turned round are not counted here
     "echoes_sent",  # probes that it turned round
-    "shared_bytes",  # octets in the memory that the ports of a switch share, where they do
+    "shared_bytes",  # octets in the memory that the ports of a switch share, without headroom
     "shared_capacity",  # octets of that memory
     "routed",  # 1: this switch is an IP router: next hop's MAC, TTL less one
     "host_port",  # 1: frames for programs leave by the wire `host_wire`
@@ -311,6 +311,10 @@ QUEUE = record(
     "order_key",  # decides what of equal frames finds room where it is full; 0: what came first
     "contested",  # ps: when the last frame that others came too late for entered
     "contenders",  # how many frames its place was drawn among
+    "buffer_management",  # number behind its instance, in shared memory; 0: `capacity` alone limits
+    "free",  # octets of that memory that were free when its buffer management was called last
+    "limit",  # octets that it may hold in that memory, as its buffer management answered last
+    "headroom",  # octets of it that lie in the headroom of its port, beside that memory
     "marks_arriving",  # histograms of what its congestion point marks: first row of three; 0: none
     "marks_leaving",  # the same where it looks at frames that leave
 )
@@ -345,6 +349,8 @@ INPUT = record(
     "timed_rate",
     "timed_ps",
     "shared",  # 1: nothing is transferred, the frames lie in memory that the whole switch shares
+    "headroom_bytes",  # octets in the headroom of this port, of all its lanes
+    "headroom_capacity",  # octets of that headroom; 0: it has none
 )
 """The input side of a port of a combined input/output queued switch."""
 

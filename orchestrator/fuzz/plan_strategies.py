@@ -35,6 +35,8 @@ TOGETHER = (
     "congestion_point", "reaction_point", "notification_point", "receiver", "transport", "pause"
 )  # fmt: skip
 """Kinds of algorithms that make a scheme."""
+OF_SWITCHES = ("congestion_point", "pause", "watchdog", "buffer_management")
+"""Kinds of algorithms that only switches have."""
 WIDEST = 10**15
 """Bound of a parameter whose model names none."""
 SHAPES: tuple[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], ...] = (
@@ -71,18 +73,18 @@ class PlanDrawer:
         return _plans(self)
 
     def use(
-        self, kind: str, chance: int = 2, scheme: Scheme | None = None
+        self, kind: str, chance: int = 2, scheme: Scheme | None = None, **traits: bool
     ) -> st.SearchStrategy[Table | None]:
         """An algorithm of that kind with parameters, or none: once in `chance` times one; that of
-        a scheme, where it has one, as it stands or with some parameters drawn."""
+        a scheme, where it has one, as it stands or with some parameters drawn; else one that has,
+        or lacks, some traits."""
         if scheme is not None and (written := scheme.get(kind)):
             return st.sampled_from(written).flatmap(self._varied(kind))
-        here = [one for one in self._wanted if one.kind == kind]
-        if here:
-            return st.sampled_from(here).flatmap(uses)
-        known = self._of.get(kind, [])
+        known = self.named(kind, **traits)
         if not known:
             return st.none()
+        if self.wants(kind):
+            return st.sampled_from(known).flatmap(uses)
         some = st.sampled_from(known).flatmap(uses)
         return st.integers(0, chance - 1).flatmap(lambda n: some if n == chance - 1 else st.none())
 
@@ -95,22 +97,22 @@ class PlanDrawer:
 
         return vary
 
-    def wants(self, kind: str) -> bool:
-        """True if one of that kind has to be in every plan."""
-        return any(one.kind == kind for one in self._wanted)
+    def wants(self, kind: str, **traits: bool) -> bool:
+        """True if one of that kind, with some traits, has to be in every plan."""
+        return any(one.kind == kind and _has(one, traits) for one in self._wanted)
 
     def named(self, kind: str, **traits: bool) -> list[Algorithm]:
         """Those of a kind that have, or lack, some traits."""
         known = [one for one in self._wanted if one.kind == kind] or self._of.get(kind, [])
-        return [
-            one
-            for one in known
-            if all(bool(getattr(one, name)) == value for name, value in traits.items())
-        ]
+        return [one for one in known if _has(one, traits)]
 
     def algorithm_named(self, kind: str, name: str) -> Algorithm | None:
         """The algorithm of that kind and name."""
         return next((a for a in self._of.get(kind, []) if a.name == name), None)
+
+
+def _has(one: Algorithm, traits: dict[str, bool]) -> bool:
+    return all(bool(getattr(one, name)) == value for name, value in traits.items())
 
 
 def schemes_of(plans: Iterable[Path]) -> list[Scheme]:
@@ -215,7 +217,7 @@ def _plans(draw: st.DrawFn, drawer: PlanDrawer) -> Table:
     scheme = draw(_of_schemes(drawer.schemes))
     names, pairs = draw(st.sampled_from(SHAPES))
     switched = [name for name in names if name.startswith("s")]
-    if not switched and any(map(drawer.wants, ("congestion_point", "pause", "watchdog"))):
+    if not switched and any(map(drawer.wants, OF_SWITCHES)):
         names, pairs = SHAPES[0]
         switched = ["s1"]
     plan: Table = {
@@ -279,16 +281,18 @@ def _switch(draw: st.DrawFn, drawer: PlanDrawer, node: Table, scheme: Scheme | N
     if draw(st.booleans()):
         node["service_rate"] = draw(st.sampled_from([10**8, 10**9, 10**7]))
     _put(node, "congestion_point", draw(drawer.use("congestion_point", 2, scheme)))
-    _put(node, "pause", draw(drawer.use("pause", 3)))
+    _put(node, "pause", draw(drawer.use("pause", 3, uses_headroom=False)))
     _put(node, "watchdog", draw(drawer.use("watchdog", 5)))
     extra = draw(st.integers(0, 5))
-    if extra >= 4:
+    shares = drawer.wants("buffer_management") or drawer.wants("pause", uses_headroom=True)
+    if extra >= 4 or shares:
         inputs: Table = {"buffer": draw(BUFFERS)}
         if draw(st.booleans()):
             inputs["hold_until_departure"] = True
-        if draw(st.integers(0, 3)) == 3:
+        _put(inputs, "pause", draw(drawer.use("pause", uses_headroom=False)))
+        if draw(st.integers(0, 3)) == 3 or shares:
             inputs["shared_memory"] = draw(st.integers(10_000, 60_000))
-        _put(inputs, "pause", draw(drawer.use("pause")))
+            _buffer_management(draw, drawer, node, inputs)
         _put(inputs, "congestion_point", draw(drawer.use("congestion_point", 3)))
         node["inputs"] = inputs
     elif extra == 3:
@@ -297,6 +301,18 @@ def _switch(draw: st.DrawFn, drawer: PlanDrawer, node: Table, scheme: Scheme | N
             node["reassembly"] = {"buffer": draw(BUFFERS), "timeout": draw(DELAYS) + US}
     elif extra == 2:
         node["forwards_by"] = "ip"
+
+
+def _buffer_management(draw: st.DrawFn, drawer: PlanDrawer, node: Table, inputs: Table) -> None:
+    """Limits of outputs, of inputs, and headroom with a pause that uses it."""
+    _put(node, "buffer_management", draw(drawer.use("buffer_management")))
+    follows = draw(st.booleans()) or drawer.wants("pause", uses_headroom=True)
+    chance = 1 if follows else 2
+    _put(inputs, "buffer_management", draw(drawer.use("buffer_management", chance)))
+    pause = draw(drawer.use("pause", 1, uses_headroom=True)) if follows else None
+    if pause is not None and "buffer_management" in inputs:
+        inputs["pause"] = pause
+        inputs["headroom"] = draw(BUFFERS)
 
 
 def _nic(draw: st.DrawFn, drawer: PlanDrawer, node: Table, scheme: Scheme | None) -> None:

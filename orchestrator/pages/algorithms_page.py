@@ -34,6 +34,7 @@ KINDS = {
     "reaction_point": "Sets the rate or the window of a NIC's limiter.",
     "watchdog": "Detects a queue that PAUSE or PFC holds for too long, and releases it.",
     "scheduler": "Chooses the lane (priority) that a port sends from.",
+    "buffer_management": "Limits what buffers of a switch hold of the memory that its ports share.",
     "pause": "Stops the neighbour of a port while a buffer is full.",
     "delay_line": "Holds frames on a link.",
     "traffic": "Makes the frames of flows, or their messages.",

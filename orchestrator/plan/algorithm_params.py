@@ -289,6 +289,11 @@ class Params(BaseModel):
         `priorities` (0 to 7 each), with what would be accepted; None: it can."""
         return None
 
+    def least_limit(self, capacity: int) -> int:
+        """Octets that a buffer of `capacity` octets may always hold, whatever the other buffers in
+        its shared memory hold, with these parameters of a buffer management."""
+        return 0
+
     def operating_queue(self, rate: int) -> int | None:
         """Octets that a congestion point with these parameters holds a queue at that is served at
         `rate` (bit/s), or a reaction point by its delays where there is no such point, or above

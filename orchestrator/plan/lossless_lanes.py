@@ -37,11 +37,27 @@ def input_room(inputs: Inputs, lane: Lane) -> int:
 
 
 def has_own_limit(plan: PlanModel, holder: str, lane: Lane) -> bool:
-    """True if a lane of an input (s.a/in) takes `lossy_buffer` octets, and not `buffer`."""
+    """True if a lane of an input (s.a/in) takes `lossy_buffer` octets, and not `buffer`, or one of
+    an output (s.a) as many as the switch has memory."""
     node = plan.nodes[holder.partition(".")[0]]
-    if not holder.endswith("/in") or not isinstance(node, Switch) or node.inputs is None:
+    if not isinstance(node, Switch) or node.inputs is None:
         return False
+    if not holder.endswith("/in"):
+        return is_unlimited(node, lane)
     return node.inputs.lossy_buffer is not None and not node.inputs.holds(lane.priorities[0])
+
+
+def is_unlimited(node: Switch, lane: Lane) -> bool:
+    """True if no output of a switch limits a lane: its inputs pause it and have headroom for it."""
+    inputs = node.inputs
+    return inputs is not None and inputs.headroom is not None and inputs.holds(lane.priorities[0])
+
+
+def memory_octets(inputs: Inputs, ports: int) -> int:
+    """Octets of shared memory of a switch with so many ports, headroom included; 0: it has none."""
+    if inputs.shared_memory is None:
+        return 0
+    return inputs.shared_memory + ports * (inputs.headroom or 0)
 
 
 def lossless_problems(plan: PlanModel, pauses: Mapping[str, Use]) -> Iterator[Problem]:

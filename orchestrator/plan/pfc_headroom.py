@@ -136,7 +136,11 @@ class BufferHeadroom:
 
 
 def buffer_headrooms(resolved: ResolvedPlan) -> list[BufferHeadroom]:
-    """Every buffer of a plan that pauses its neighbours; needs are exact for emulated nodes."""
+    """Every buffer of a plan that pauses its neighbours; needs are exact for emulated nodes.
+
+    The headroom of a port in shared memory is for all its lossless lanes: each may need its own at
+    the same time. There each copy of a multicast frame counts.
+    """
     from orchestrator.plan.frame_lengths import longest_frames
     from orchestrator.plan.plan_tables import Switch
     from orchestrator.plan.shortest_paths import by_its_node
@@ -147,6 +151,8 @@ def buffer_headrooms(resolved: ResolvedPlan) -> list[BufferHeadroom]:
     found = []
     by_node = by_its_node(plan)
     longest = longest_frames(resolved)
+    copies = max(map(len, plan.groups.values()), default=1)
+    rates = {name: link.rate for name, link in plan.links.items()}
     senders = {way.receiver.entity: way.sender.entity for way in plan.directions()}
     for port in plan.ports():
         node = plan.nodes[port.node]
@@ -157,14 +163,26 @@ def buffer_headrooms(resolved: ResolvedPlan) -> list[BufferHeadroom]:
             buffers.append((port.input, node.inputs.buffer, [port]))
         for entity, capacity, feeding in buffers:
             use = resolved.use("pause", entity)
-            above = None if use is None else use.params.operating_queue(plan.links[port.link].rate)
-            if above is not None:
-                others = feeding if entity == port.input else [p for p in feeding if p != port]
-                needed = sum(
-                    _needed(plan, p, longest[p.entity], longest[senders[p.entity]]) for p in others
-                )
-                found.append(BufferHeadroom(entity, capacity - above, needed))
+            if use is None or (mark := use.params.operating_queue(rates[port.link])) is None:
+                continue
+            others = feeding if entity == port.input else [p for p in feeding if p != port]
+            needed = sum(
+                _needed(plan, p, longest[p.entity], longest[senders[p.entity]]) for p in others
+            )
+            room = _room(resolved, entity, capacity) - mark
+            if use.algorithm.uses_headroom:
+                assert node.inputs is not None
+                room = node.inputs.headroom or 0
+                needed *= sum(node.inputs.holds(lane.priorities[0]) for lane in plan.lanes())
+                needed *= min(copies, len(by_node[port.node]))
+            found.append(BufferHeadroom(entity, room, needed))
     return found
+
+
+def _room(resolved: ResolvedPlan, entity: str, capacity: int) -> int:
+    """Octets that a buffer may hold at any time: its capacity, or less by buffer management."""
+    managed = resolved.uses.get("buffer_management", {}).get(entity)
+    return capacity if managed is None else managed.params.least_limit(capacity)
 
 
 def _needed(plan: Plan, port: Port, own: int, peers: int) -> int:
@@ -215,6 +233,7 @@ def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
         own = (longest[port.entity] + PAUSE_OCTETS + 2 * link.overhead) * 8
         says_in_time = quanta * QUANTUM_BITS // 2 > own
         known_delay = link.delay_line.plugin == "fixed-delay"
-        if says_in_time and known_delay and node.inputs.shared_memory is None:
+        own_room = node.inputs.shared_memory is None or node.inputs.headroom is not None
+        if says_in_time and known_delay and own_room:
             found.add(room.entity)
     return frozenset(found)

@@ -140,6 +140,11 @@ class Inputs(Table):
     shared_memory: Buffer | None = None
     """Octets that all ports share instead: nothing waits for a transfer, a frame is counted at its
     input (`buffer` is the most there, PAUSE and PFC watch it) and at its output until it left."""
+    buffer_management: PluginTable | None = None
+    """Limits what an input holds of the shared memory, below `buffer`. Default: nothing else."""
+    headroom: Buffer | None = None
+    """Octets per port beside the shared memory, for lossless frames above the limit of their input
+    (pause 'dynamic-pfc'). No output limits lossless lanes then. Default: none."""
     congestion_point: PluginTable | None = None
     """Watches the buffer of every input."""
     pause: PluginTable | None = None
@@ -181,6 +186,8 @@ class PortTable(Table):
     """Sees when this port's queue is held by PAUSE or PFC, and may end that."""
     scheduler: PluginTable | None = None
     """Chooses the priority that this port sends next, with separate lanes."""
+    buffer_management: PluginTable | None = None
+    """Limits what this port's queue holds of the shared memory, below `buffer`."""
 
 
 class Switch(Table):
@@ -207,6 +214,9 @@ class Switch(Table):
     """Sees when an output queue is held by PAUSE or PFC, and may end that."""
     scheduler: PluginTable | None = None
     """Chooses the priority that a port sends next, with separate lanes; default: round robin."""
+    buffer_management: PluginTable | None = None
+    """Limits what an output queue holds of `inputs.shared_memory`, below `buffer`. Default: nothing
+    else."""
     forwards_by: Literal["mac", "ip"] = "mac"
     """ip: an IP router. It gives a frame its next hop's MAC address and takes one off its TTL; what
     is not IP (CNMs, probes) does not pass it."""

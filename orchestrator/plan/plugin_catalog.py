@@ -18,6 +18,8 @@ OUTPUT_PLUGINS = (*PORT_PLUGINS, "notification_point", "watchdog")
 """Kinds of plugins that an output of a switch can have."""
 SCHEDULER = "scheduler"
 """Kind of the plugins that choose the lane which a port sends from: of switches and NICs."""
+MANAGEMENT = "buffer_management"
+"""Kind of the plugins that limit the buffers of shared memory: of outputs and of inputs."""
 ENTRY_KEYS = {field.alias or name for name, field in Traffic.model_fields.items()}
 ENTRY_KEYS |= former_names.former_of(Traffic).keys()
 """Keys of a traffic entry that are the plan's; all others are its plugin's."""
@@ -60,15 +62,15 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     A traffic entry is one table with its plugin; the plan's own keys are left out.
     """
     for name, node in _items(data, "nodes"):
-        for kind in ("reaction_point", *OUTPUT_PLUGINS, "receiver", SCHEDULER):
+        for kind in ("reaction_point", *OUTPUT_PLUGINS, "receiver", SCHEDULER, MANAGEMENT):
             if isinstance(node.get(kind), dict):
                 yield kind, f"nodes.{name}.{kind}", node[kind]
         inputs = node.get("inputs")
-        for kind in PORT_PLUGINS:
+        for kind in (*PORT_PLUGINS, MANAGEMENT):
             if isinstance(inputs, dict) and isinstance(inputs.get(kind), dict):
                 yield kind, f"nodes.{name}.inputs.{kind}", inputs[kind]
         for port, table in _items(node, "ports"):
-            for kind in (*OUTPUT_PLUGINS, SCHEDULER):
+            for kind in (*OUTPUT_PLUGINS, SCHEDULER, MANAGEMENT):
                 if isinstance(table.get(kind), dict):
                     yield kind, f"nodes.{name}.ports.{port}.{kind}", table[kind]
     for name, link in _items(data, "links"):

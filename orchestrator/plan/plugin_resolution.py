@@ -13,6 +13,7 @@ from orchestrator.plan.entity_names import lanes
 from orchestrator.plan.injections import duplicate_problems
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.lossless_lanes import lossless_problems
+from orchestrator.plan.memory_checks import memory_problems
 from orchestrator.plan.observers import observation_problems
 from orchestrator.plan.offered import frame_problems
 from orchestrator.plan.plan_checks import by_node
@@ -34,6 +35,7 @@ KINDS = (
     "receiver",
     "watchdog",
     "scheduler",
+    "buffer_management",
 )
 
 
@@ -63,6 +65,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += _changing_lanes(plan, uses["congestion_point"])
     problems += _scheduling(plan, found)
     problems += _granting(plan, uses["pause"])
+    problems += memory_problems(plan, uses)
     problems += lossless_problems(plan, uses["pause"])
     problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
     problems += _uncontrolled(plan, uses)

@@ -98,9 +98,11 @@ def _held(plan: PlanModel) -> Iterator[Problem]:
             each = node.buffer_of(port.name)
             if node.inputs is not None:
                 each += max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
+                each += node.inputs.headroom or 0
             in_switches[port.node] = in_switches.get(port.node, 0) + lanes * each
             if node.inputs is not None and node.inputs.shared_memory is not None:
-                shared[port.node] = node.inputs.shared_memory
+                memory = shared.get(port.node, node.inputs.shared_memory)
+                shared[port.node] = memory + (node.inputs.headroom or 0)
         elif isinstance(node, Nic) and port.node in forwarding_hosts(plan):
             octets["buffer"] += lanes * buffer_of(node)
     for name, queued in in_switches.items():

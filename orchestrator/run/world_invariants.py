@@ -12,6 +12,7 @@ hunt`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -179,7 +180,13 @@ class Limits:
     def of(cls, resolved: ResolvedPlan) -> Limits:
         """Limits of a plan, without buffers that grant reserved space beyond their capacity."""
         from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
-        from orchestrator.plan.lossless_lanes import has_own_limit, input_room, is_lossless
+        from orchestrator.plan.lossless_lanes import (
+            has_own_limit,
+            input_room,
+            is_lossless,
+            is_unlimited,
+            memory_octets,
+        )
         from orchestrator.plan.plan_tables import Nic, Switch
 
         plan = resolved.plan
@@ -202,6 +209,7 @@ class Limits:
                         most[entity] = max(most[entity], action.values["buffer"])
         lossless = lossless_buffers(resolved)
         rooms = {entity + lane.suffix: octets for entity, octets in most.items() for lane in lanes}
+        ports = Counter(port.node for port in plan.ports())
         for port in plan.ports():
             node = plan.nodes[port.node]
             if not isinstance(node, Switch) or node.inputs is None:
@@ -209,6 +217,12 @@ class Limits:
             for lane in lanes:
                 if has_own_limit(plan, port.input, lane):
                     rooms[port.input + lane.suffix] = input_room(node.inputs, lane)
+                elif is_unlimited(node, lane):
+                    rooms[port.input + lane.suffix] += node.inputs.headroom or 0
+                if is_unlimited(node, lane) and port.entity + lane.suffix in rooms:
+                    memory = memory_octets(node.inputs, ports[port.node])
+                    output = port.entity + lane.suffix
+                    rooms[output] = max(memory, rooms[output])
         return cls(
             rooms,
             frozenset(

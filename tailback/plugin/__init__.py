@@ -18,9 +18,9 @@ from orchestrator.lazy_exports import from_modules
 # fmt: off
 if TYPE_CHECKING:  # isort: off
     from orchestrator.algorithm import (
-        AS_KERNELS, AS_VERILOG_TOO, Algorithm, Kernel, congestion_point, delay_line, messages,
-        notification_point, pause, reaction_point, receiver, scheduler, traffic, transport,
-        watchdog,
+        AS_KERNELS, AS_VERILOG_TOO, Algorithm, Kernel, buffer_management, congestion_point,
+        delay_line, messages, notification_point, pause, reaction_point, receiver, scheduler,
+        traffic, transport, watchdog,
     )
     from orchestrator.assembly.recording_builder import record as record_run
     from orchestrator.assembly.world_assembly import assemble
@@ -111,12 +111,12 @@ __all__ = [
     "RatioLimit", "Recording", "Refused", "Report", "RequestMessage", "ResolvedPlan", "Rtl",
     "RtlDifference", "RtlHunted", "RtlOptions", "Schedule", "SegmentMessage", "Sender", "Session",
     "SignalMessage", "Size", "StampMessage", "TailbackError", "Target", "TargetOptions", "Unit",
-    "UnitError", "Waiting", "assemble", "checksum", "compiled", "congestion_point", "delay_line",
-    "dissect", "flow_state", "format_quantity", "from_file", "headers_of", "hookimpl", "ip",
-    "jittered", "length", "lfsr_next", "mac", "match_octets", "messages", "mul_div",
-    "mul_div_capped", "near", "notification_point", "number", "octets_in", "open_capture",
-    "output_console", "parse_duration", "parse_rate", "parse_ratio", "parse_size", "pause",
-    "print_json", "quanta_time", "reaction_point", "read_profile", "receiver", "record",
+    "UnitError", "Waiting", "assemble", "buffer_management", "checksum", "compiled",
+    "congestion_point", "delay_line", "dissect", "flow_state", "format_quantity", "from_file",
+    "headers_of", "hookimpl", "ip", "jittered", "length", "lfsr_next", "mac", "match_octets",
+    "messages", "mul_div", "mul_div_capped", "near", "notification_point", "number", "octets_in",
+    "open_capture", "output_console", "parse_duration", "parse_rate", "parse_ratio", "parse_size",
+    "pause", "print_json", "quanta_time", "reaction_point", "read_profile", "receiver", "record",
     "record_run", "rest_of", "scheduler", "shown", "simulate", "square_root", "stamp_growth",
     "stamp_of", "stamps_of", "text_table", "traffic", "transport", "watchdog", "wire_time",
     "word_at", "write_octets",
@@ -127,7 +127,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "orchestrator.hookspecs": "hookimpl",
         "orchestrator.algorithm": (
             "Algorithm congestion_point notification_point reaction_point pause delay_line "
-            "traffic messages transport receiver watchdog scheduler Kernel "
+            "traffic messages transport receiver watchdog scheduler buffer_management Kernel "
             "AS_KERNELS AS_VERILOG_TOO"
         ),
         "orchestrator.capability": "Capability IN_ENGINE IN_SOFTWARE",

@@ -112,6 +112,7 @@ class Feeder:
         self.fed = 0
         world = built.world
         self._own = built.resolved.plan.nodes[node.name]
+        self._crossbar = isinstance(self._own, Switch) and self._own.inputs is not None
         self._bus = self._bus_of()
         self._allowed = self._windows()
         self.followed = self._followed() if timing.window_ns else []
@@ -179,6 +180,8 @@ class Feeder:
                 _put_in_rank(seen, owner, self.ranks)
             times = seen.times_ns * 1000
             times[~came] += 999
+            if self.ranks and not timing.window_ns and self._crossbar:
+                times[came] += _offsets_ps(seen.times_ns[came])
             ordinals = np.zeros(len(times), np.int64)
             ordinals[came] = done + np.arange(came.sum())
             ordinals[~came] = FIRST_SENT - gone - np.arange((~came).sum())
@@ -358,6 +361,14 @@ def _put_in_rank(seen: CapturedFrames, owner: np.ndarray, ranks: Ranks) -> None:
         order = begin + np.argsort(keys, kind="stable")
         for array in (seen.frames, seen.octets, seen.numbers, owner):
             array[begin:end] = array[order].copy()
+
+
+def _offsets_ps(times_ns: np.ndarray) -> np.ndarray:
+    """0, 1, ... ps within each nanosecond, int64[n]: frames through a crossbar keep the order in
+    which they came, though their transfers take as long."""
+    places = np.arange(len(times_ns))
+    first = np.diff(times_ns, prepend=-1) != 0
+    return np.minimum(places - np.maximum.accumulate(np.where(first, places, 0)), 998)
 
 
 def _swap_by_rank(

@@ -14,7 +14,7 @@ from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import External, Nic, ResolvedPlan, Sink
 from orchestrator.plan.input_problems import near
-from traces.oracle.capture_feeder import Close, Ranks, Tie, Timing, key_of, ranks_of
+from traces.oracle.capture_feeder import Close, Key, Ranks, Tie, Timing, key_of, ranks_of
 from traces.oracle.cnm_check_unknown_seed import judge_unknown_seed
 from traces.oracle.conformance_rules import RULES
 from traces.oracle.diagnosis import Case, Diagnosis, diagnose
@@ -300,8 +300,17 @@ class _Judge:
         closes = [one for one in outcome.closes if one[0] not in known and one[1] <= by]
         ties = [one for one in outcome.ties if one[0] not in known and one[1] <= by]
         departure = outcome.departure
-        for close in self._tries(closes, departure) + self._tries(ties, departure):
-            timing = replace(self.timing, nudges={name: done | {close}})
+        tries = self._tries(closes, departure) + self._tries(ties, departure)
+        moves = [{close} for close in tries]
+        if (
+            self.timing.window_ns == 0
+        ):  # what is in step stays so: all of one time, all from then on
+            calls = {*closes, *ties}
+            times = dict.fromkeys(time for _, time in tries)
+            moves += [{one for one in calls if one[1] == time} for time in times]
+            moves += [{one for one in calls if one[1] >= time} for time in times]
+        for move in moves:
+            timing = replace(self.timing, nudges={name: done | move})
             other = self._check(timing)
             if other is not None and self._is_better(other, outcome):
                 self.timing = timing
@@ -348,13 +357,27 @@ class _Judge:
             now = sorted(tie.keys, key=lambda key: before.get(key, math.inf))
             orders = itertools.islice(itertools.permutations(now), 1, MOST_ORDERS)
             for order in orders:
-                self.ranks = {**before, **{key: place for place, key in enumerate(order)}}
-                other = self._check(self.timing)
-                if other is not None and self._is_better(other, outcome):
-                    self.reordered += 1
-                    return other
+                for tied in (self._followers(tie, order), [order]):
+                    places = {key: place for keys in tied for place, key in enumerate(keys)}
+                    self.ranks = {**before, **places}
+                    other = self._check(self.timing)
+                    if other is not None and self._is_better(other, outcome):
+                        self.reordered += len(tied)
+                        return other
         self.ranks = before
         return None
+
+    def _followers(self, tie: Tie, order: Sequence[Key]) -> list[list[Key]]:
+        """Frames of a tie in this order, and of all later ties of the same flows in the order of
+        flows: senders in step meet again and again, and keep their distance of less than a
+        nanosecond."""
+        flow_places = {key[0]: place for place, key in enumerate(order)}
+        later = [one.keys for one in self.ties if one.time_ns >= tie.time_ns]
+        return [
+            sorted(keys, key=lambda key: flow_places[key[0]])
+            for keys in later
+            if flow_places.keys() == {key[0] for key in keys} and len(keys) == len(order)
+        ]
 
     def _is_better(self, other: Outcome, outcome: Outcome) -> bool:
         """True if more agrees. The other order moves predictions by the window at most, so a gain

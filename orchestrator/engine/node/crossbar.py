@@ -17,6 +17,7 @@ from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.lazy_egress import sync_egress, wakes_for_data
 from orchestrator.engine.node.multicast_replication import copy_of
 from orchestrator.engine.node.port_wakeup import schedule_port_outlined
+from orchestrator.engine.node.shared_memory import release_shared
 from orchestrator.engine.node.transmitter import cached_wire_time
 from orchestrator.engine.records import NONE, PORT_SETS
 
@@ -183,7 +184,7 @@ def leave_input(w, index, now):
     queue_index = frame.held
     frame.held = NONE
     if w.inputs[w.queues[queue_index].input].shared != 0:
-        w.nodes[w.ports[w.queues[queue_index].port].node].shared_bytes -= frame.length
+        release_shared(w, queue_index, index, now)
     if frame.original != NONE:
         release_copy(w, frame.original, queue_index, now)
     else:

@@ -16,6 +16,7 @@ from orchestrator.engine.node.lane_flow_control import lane_index
 from orchestrator.engine.node.lazy_egress import sync_egress
 from orchestrator.engine.node.port_scheduler import serve
 from orchestrator.engine.node.probe_handling import call_notification_point
+from orchestrator.engine.node.shared_memory import buffer_limit
 from orchestrator.engine.node.telemetry_stamping import reserve_stamps
 from orchestrator.engine.node.transmitter import cached_wire_time, on_wire
 from orchestrator.engine.records import DROPS, NONE, TRIMMED
@@ -106,7 +107,9 @@ def change_lane(w, port_index, queue_index, index, priority, now):
     answer = call_observers(w, other_index, index, now)
     if answer != 0 and answer < LANE:
         drop_or_trim(w, port_index, other_index, index, answer, now)
-    elif other.bytes + other.reserved + w.frames[index].length > other.capacity:
+    elif other.bytes + other.reserved + w.frames[index].length > buffer_limit(
+        w, other_index, index, now
+    ):
         other.frames_dropped += 1
         if other.crossbar != 0:
             on_output_departure(w, other_index, index, now)

@@ -46,6 +46,13 @@ from orchestrator.engine.node.port_scheduler import serve
 from orchestrator.engine.node.probe_handling import call_notification_point, receive_probe
 from orchestrator.engine.node.probe_handling import reply_to_probe as answer_probe
 from orchestrator.engine.node.resequencer import resequence
+from orchestrator.engine.node.shared_memory import (
+    buffer_limit,
+    exceeds_limit,
+    has_output_room,
+    is_memory_full,
+    take_headroom,
+)
 from orchestrator.engine.node.transport_calls import apply_ack, apply_credit, on_segment_arrived
 from orchestrator.engine.records import (
     ACK,
@@ -101,17 +108,13 @@ def wake_input(w, input_index, now):
 
 
 @compiled
-def has_output_room(w, port_index, priority, frame):
-    """True if an output has room for a frame in the lane of a priority."""
-    queue = w.queues[w.lanes[w.ports[port_index].first_lane + w.lane_of[priority]].queue]
-    return queue.bytes + frame.length <= queue.capacity
-
-
-@compiled
 def admit_shared(w, port_index, index, way, now):
     """A data frame arrives at a switch whose ports share one memory: it counts at its input, where
     PAUSE watches, and at its output, until it has left. It needs room in the memory and at both;
-    where there is none it is the output that drops it, but for an input that is full."""
+    where there is none it is the output that drops it, but for an input that is full. A lossless
+    frame that has no room in the memory lies in the headroom of its port instead, if it has some:
+    no output limits its lane then (`assembly.queue_rows`).
+    """
     input_index = w.ports[port_index].input
     frame = w.frames[index]
     queue_index = w.inputs[input_index].first_queue + w.lane_of[frame.priority & 7]
@@ -120,14 +123,17 @@ def admit_shared(w, port_index, index, way, now):
     output_index = w.lanes[lane_index(w, way, frame)].queue
     output = w.queues[output_index]
     queue.frames_in += 1
-    if queue.bytes + frame.length > queue.capacity:
+    full = is_memory_full(w, queue_index, frame.length)
+    beyond = exceeds_limit(w, queue_index, index, now)
+    in_headroom = (beyond or full) and take_headroom(w, queue_index, frame.length)
+    if beyond and not in_headroom:
         queue.frames_dropped += 1
         give_back(w, index)
         return
-    full = node.shared_bytes + frame.length > node.shared_capacity
-    if full or output.bytes + frame.length > output.capacity:
+    full = full and not in_headroom
+    if full or output.bytes + frame.length > buffer_limit(w, output_index, index, now):
         answer = call_observers(w, output_index, index, now)
-        if full or answer < LANE or not has_output_room(w, way, answer - LANE, frame):
+        if full or answer < LANE or not has_output_room(w, way, answer - LANE, index, now):
             queue.frames_out += 1
             queue.bytes_out += frame.length
             if answer != 0 and answer < LANE:
@@ -139,7 +145,8 @@ def admit_shared(w, port_index, index, way, now):
         leave_lane(w, output_index, index, answer - LANE)
     frame.held = queue_index
     frame.original = NONE
-    node.shared_bytes += frame.length
+    if not in_headroom:
+        node.shared_bytes += frame.length
     enter_buffer(w, queue_index, index, now)
     enqueue_outlined(w, way, index, now)
 

@@ -109,7 +109,9 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
     for port in dict.fromkeys(entity.partition("/")[0] for entity in served):
         lanes, way = [port + suffix for suffix in suffixes], ways[port]
         # its lanes take turns: there was always something to send where one was never empty
-        filled = np.any([_was_filled(recording, port, way, suffix) for suffix in suffixes], axis=0)
+        ways_of = [way + suffix for suffix in suffixes] if len(suffixes) > 1 else [way]
+        pairs = zip(lanes, ways_of, strict=True)
+        filled = np.any([_was_filled(recording, lane, held) for lane, held in pairs], axis=0)
         rate, line = recording.column(lanes[0], "service_rate"), recording.column(way, "rate")
         filled &= (np.diff(rate) == 0) & (np.diff(line) == 0)  # a change need not meet a sample
         octets = np.diff(sum(recording.column(lane, "bytes_out") for lane in lanes))
@@ -127,11 +129,11 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
     return rates
 
 
-def _was_filled(recording: Recording, port: str, way: str, suffix: str) -> np.ndarray:
+def _was_filled(recording: Recording, lane: str, way: str) -> np.ndarray:
     """Mask bool[n] of sample intervals in which a lane of a port was backlogged and permitted to
-    send."""
-    waiting = recording.column(port + suffix, "queue_frames") > 0
-    emptied = np.diff(recording.column(port + suffix, "times_emptied")) > 0
-    held = np.diff(recording.column(way + suffix, "paused_ps")) > 0  # it was not to send then
+    send; `way`: its link or, where there are several lanes, the lane of that."""
+    waiting = recording.column(lane, "queue_frames") > 0
+    emptied = np.diff(recording.column(lane, "times_emptied")) > 0
+    held = np.diff(recording.column(way, "paused_ps")) > 0  # it was not to send then
     filled: np.ndarray = waiting[:-1] & ~emptied & ~held
     return filled

@@ -92,13 +92,33 @@ def test_pause_frames_are_as_long_as_the_nodes_make_them() -> None:
 
 
 def given_headroom(plan: Table, less: int = 0) -> Table:
-    """The plan with as much room above every high mark as is needed there, but for `less`."""
+    """The plan with as much room above every high mark as is needed there, but for `less`; in
+    shared memory as the headroom of every port."""
     room = {r.entity: r for r in buffer_headrooms(Plan(**plan).check(Registry.load()))}
     for name, node in plan["nodes"].items():
         if "inputs" in node:
             needed = max(r.needed for entity, r in room.items() if entity.startswith(f"{name}."))
-            node["inputs"]["buffer"] = node["inputs"]["pause"]["high"] + needed - less
+            if "headroom" in node["inputs"]:
+                node["inputs"]["headroom"] = needed - less
+            else:
+                octets = node["inputs"]["pause"]["high"] + needed - less
+                node["inputs"]["buffer"] = max(octets, 1_500)  # the longest frame, at least
     return plan
+
+
+@st.composite
+def shared_inputs(draw: st.DrawFn, quanta: int) -> Table:
+    """Inputs in shared memory, whose limits follow what is free or stay where they are."""
+    alpha = st.sampled_from(["0", "1/128", "1/8", "1", "8"])
+    dynamic = {"plugin": "dynamic-threshold", "alpha_0": draw(alpha), "alpha_3": draw(alpha)}
+    pause = {"plugin": "dynamic-pfc", "quanta": quanta, "xon": draw(st.sampled_from([0, 2_000]))}
+    return {
+        "buffer": draw(st.integers(1_500, 20_000)),
+        "shared_memory": draw(st.integers(1_500, 60_000)),
+        "buffer_management": draw(st.sampled_from([dynamic, {"plugin": "static"}])),
+        "headroom": 64,
+        "pause": pause | {"xon_offset": draw(st.sampled_from([0, 3_000]))},
+    }
 
 
 @st.composite
@@ -123,6 +143,8 @@ def lossless_plans(draw: st.DrawFn) -> Table:
                 "hold_until_departure": draw(st.booleans()),
             },
         }
+        if draw(st.booleans()):
+            nodes[name]["inputs"] = draw(shared_inputs(quanta))
         if draw(st.booleans()):
             nodes[name]["service_rate"] = draw(st.sampled_from(RATES))
     pairs = [[name, draw(st.sampled_from(switches))] for name in hosts]
@@ -205,10 +227,20 @@ def squeezed(delay: int, start: int) -> Table:
     }
 
 
+@pytest.mark.parametrize("shares", [False, True], ids=["crossbar", "shared-memory"])
 @pytest.mark.parametrize(("less", "lossless"), [(0, True), (1500, False)])
-def test_one_frame_less_is_too_little(less: int, lossless: bool) -> None:
+def test_one_frame_less_is_too_little(less: int, lossless: bool, shares: bool) -> None:
     cases = [(delay, start) for delay in (0, US, 5 * US) for start in range(0, 12 * US, 3 * US + 1)]
-    lost = [dropped(assembled(given_headroom(squeezed(*case), less))) for case in cases]
+    plans = [squeezed(*case) for case in cases]
+    for plan in plans if shares else ():
+        plan["nodes"]["s"]["inputs"] = {
+            "buffer": 60_000,
+            "shared_memory": 60_000,
+            "buffer_management": {"plugin": "dynamic-threshold", "alpha_0": "1/8"},
+            "headroom": 64,
+            "pause": {"plugin": "dynamic-pfc"},
+        }
+    lost = [dropped(assembled(given_headroom(plan, less))) for plan in plans]
     assert (np.sum(lost) == 0) == lossless
 
 

@@ -36,6 +36,7 @@ PLANS: dict[Capability, tuple[str, str]] = {
     Capability.ENTROPY: ("nscc", "nscc"),
     Capability.LANES: ("priority-demotion", "priority-demotion"),
     Capability.SCHEDULERS: ("strict-priority", "strict-priority"),
+    Capability.BUFFER_MANAGEMENT: ("dynamic-threshold", "dynamic-threshold"),
     Capability.DEPENDENCIES: ("all-reduce", "all-reduce"),
 }
 """A plan that needs each, and what of it is named then."""

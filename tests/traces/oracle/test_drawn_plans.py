@@ -34,6 +34,13 @@ def test_a_drawn_plan_conforms(seed: int, tmp_path: Path) -> None:
     check_conformance(seed, tmp_path)
 
 
+@pytest.mark.parametrize("seed", [215, 245, 800_009])
+def test_senders_in_step(seed: int, tmp_path: Path) -> None:
+    """Frames of two or three of them meet in the same nanosecond hundreds of times: before a queue
+    of two priorities, beside a departure, before a crossbar."""
+    check_conformance(seed, tmp_path)
+
+
 @pytest.mark.trials
 @pytest.mark.parametrize("first", range(SOME, ALL, 20))
 def test_many_drawn_plans_conform(first: int, tmp_path: Path) -> None:

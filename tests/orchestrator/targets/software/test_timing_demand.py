@@ -63,6 +63,17 @@ burst = "300us"
 """The queue is empty for a while between most samples, and often filled at both."""
 
 
+def test_one_lane_counts_as_the_whole_port():
+    found = []
+    for priorities in ("shared", "separate"):
+        plan = Plan.load(BURSTS.replace("\n[nodes", f'\npriorities = "{priorities}"\n\n[nodes', 1))
+        done = run(plan, target="simulated", out=None).recording
+        (rate, *_) = achieved_rates(plan.check(Registry.load()), done)
+        found.append((rate.expected_octets, rate.achieved_octets))
+    assert found[0] == found[1]
+    assert found[0][0] > 0
+
+
 def demand(text: str, *settings: str) -> Demand:
     plan = Plan.load(text)
     return demand_of(

@@ -1,0 +1,1 @@
+"""Compiler of kernels to Verilog: intermediate form, widths, state machine."""
