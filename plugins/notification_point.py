@@ -6,9 +6,10 @@ same scheme runs over two points. At most one message per flow goes out every `i
 switch put into the six bits above the ECN codepoint goes back as the feedback of a CNM or of a
 returned frame; a CNP has no room for it.
 
-Presets: `dcqcn` is the NIC of DCQCN (a CNP every 50 us at the most); `p4qcn` returns the header of
-the marked frame (P4QCN, section 4.2.4); `qcn` answers every mark of a `qcn-cp` whose `tell` is
-"destination" by a CNM.
+Presets: `dcqcn` is the NIC of DCQCN (a CNP every 50 us at the most); `connectx` has the interval
+that NVIDIA documents, whose name for it, `min_time_between_cnps` (us), is accepted too; `p4qcn`
+returns the header of the marked frame (P4QCN, section 4.2.4); `qcn` answers every mark of a
+`qcn-cp` whose `tell` is "destination" by a CNM.
 
 Switches send its messages ahead of all data, whatever their `priority` is: no lane and no PFC holds
 them. The priority is what a device of another maker, or a capture, has of it.
@@ -20,6 +21,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from plugins.connectx_parameters import OF_RECEIVERS, translated
 from tailback.plugin import (
     CE,
     CNM,
@@ -47,6 +49,7 @@ class NotificationPoint(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "dcqcn": {"message": "cnp", "interval": "50us"},
+        "connectx": {"message": "cnp", "interval": "4us"},
         "p4qcn": {"message": "returned", "interval": "50us"},
         "qcn": {"message": "cnm", "interval": "0s"},
     }
@@ -67,6 +70,11 @@ class NotificationPoint(Params):
         le=7,
         description="of its messages, in their VLAN tag; -1: that of the data frame",
     )
+
+    @classmethod
+    def from_table(cls, table: dict[str, Any], where: str = "", *, bare: bool = False) -> Self:
+        """As for every algorithm; `interval` may have NVIDIA's name, and then its unit."""
+        return super().from_table(translated(table, where, OF_RECEIVERS), where, bare=bare)
 
     @model_validator(mode="after")
     def _says_the_priority_once(self) -> Self:

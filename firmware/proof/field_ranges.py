@@ -145,7 +145,7 @@ PORTS = {
     **_all("node address peer wire delay_line first_lane turn control_head", INDEX),
     **_all("control_tail input line_head line_tail next_hop agenda", INDEX),
     **_all("up in_order ahead", FLAG),
-    "scheduler": INDEX,
+    **_all("scheduler injector", INDEX),
     "late": Range((0, 3), "not late, or how"),
     "rate": RATE,
     "delay": Range((0, 10 * 10**12), "ps (plan.fields.Delay)"),

@@ -9,6 +9,7 @@ from orchestrator.errors import Refused
 from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Sink, Switch
 from orchestrator.plan.external_nodes import externals
 from orchestrator.plan.forwarding_hosts import forwarding_hosts
+from orchestrator.plan.timeline_actions import injections_at
 from orchestrator.target import Target, runs_on
 
 TARGET = "gateware"
@@ -196,7 +197,17 @@ def _congestion_point(holder: str, params: dict[str, object]) -> Iterator[Refuse
 
 
 def _changes(resolved: ResolvedPlan, mine: list[str]) -> Iterator[Refused]:
-    """Refusals for changes: the occupancy of a queue is known only if it began empty."""
+    """Refusals for changes: the occupancy of a queue is known only if it began empty, and a port of
+    a circuit sends the frames that it was given."""
+    for entity, injections in injections_at(resolved.actions).items():
+        port = next(way.sender for way in resolved.plan.directions() if way.entity == entity)
+        if port.node in mine:
+            yield refusal(
+                port.entity,
+                f"it cannot {injections[0].verb} a single frame of {injections[0].key}",
+                "Take the step out of the timeline, let it act at a port of a node that is "
+                "simulated (`port`), or run the plan on simulated or software.",
+            )
     for action in resolved.actions:
         if action.kind != "congestion_point" or "sampling" not in action.values:
             continue

@@ -97,6 +97,11 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
             in_switches[port.node] = in_switches.get(port.node, 0) + queued
         elif isinstance(node_, Nic) and port.node in forwarding_hosts(plan):
             total += len(plan.lanes()) * (buffer_of(node_) // shortest + 2)
+    total += sum(
+        action.values["packets"]
+        for action in resolved.actions
+        if action.verb in ("delay", "duplicate")
+    )
     for name, queued in in_switches.items():
         total += min(queued, shared.get(name, queued))
     for node in plan.nodes.values():

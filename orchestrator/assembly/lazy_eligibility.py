@@ -160,6 +160,7 @@ def _is_self_contained(builder: WorldBuilder, port: Row) -> bool:
     says = node["notification_point"] != NONE or node["receiver"] != NONE
     shares = node["host_capacity"] > 0 and node["ports"] > 1
     simple = port["delay_line"] == NONE and not port["ahead"] and port["patience"] == 0
+    simple = simple and not port.get("injector")
     return simple and not says and not shares and _lane_of(builder, port)["granted"] == NEVER
 
 

@@ -26,6 +26,7 @@ from orchestrator.plan import Port, ResolvedPlan
 from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.external_nodes import facing
 from orchestrator.plan.metric_registry import REMOVED
+from orchestrator.plan.timeline_actions import injected_frames
 from orchestrator.recording import Event, MessageTable, PortCapture, Recording
 
 
@@ -284,7 +285,7 @@ def captured(
 def _events(resolved: ResolvedPlan) -> list[Event]:
     """The timeline as it was carried out, and the phases as they came."""
     events = [
-        Event(a.at, a.verb, a.key, {"to": a.to} if a.to is not None else {})
+        Event(a.at, a.verb, a.key, {"to": a.to} if a.to is not None else injected_frames(a))
         for a in resolved.actions
     ]
     phases = resolved.plan.phases.items()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.algorithm import Algorithm
+from orchestrator.assembly.injector_rows import injector_rows
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.world_builder import STATE_OF
 from orchestrator.errors import BadInput
@@ -22,6 +23,7 @@ from orchestrator.plan.endpoint_metrics import (
 )
 from orchestrator.plan.entity_names import is_ours
 from orchestrator.plan.input_problems import Clash
+from orchestrator.plan.link_metrics import INJECTED
 from orchestrator.plan.lossless_lanes import is_lossless
 from orchestrator.plan.metric import MARKS, WATCHDOG, Sampled
 from orchestrator.plan.metric_registry import ENTITIES, conditions_of, samples_of
@@ -143,11 +145,15 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
                 if kind != "pause" or is_lossless(plan, holder, lane):
                     observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
+    injectors = injector_rows(resolved.actions)
     for entity, way in indices.directions.items():
         if not is_ours(plan, way.sender.node):
             continue
         row = indices.port_rows[way.sender.entity]
-        add(ENTITIES["link"], way.sender.node, entity, "ports", row)
+        add(samples_of("link"), way.sender.node, entity, "ports", row)
+        if entity in injectors:
+            added = samples_of("link", INJECTED)
+            add(added, way.sender.node, entity, "injectors", injectors[entity])
         for number, lane in enumerate(indices.lanes if several else ()):
             lane_row = row * len(indices.lanes) + number
             add(ENTITIES["lane"], way.sender.node, entity + lane.suffix, "lanes", lane_row)

@@ -11,6 +11,7 @@ from orchestrator.engine.records import MARK, NEVER, NONE, SERVE, SET, START_FLO
 from orchestrator.engine.workload import ENDLESS
 from orchestrator.plan import Action, Plan, ResolvedPlan
 from orchestrator.plan.lossless_lanes import has_own_limit
+from orchestrator.plan.timeline_actions import INJECTION
 
 FieldAddress = tuple[str, int, str]
 """(array, row, field)"""
@@ -74,6 +75,8 @@ def commands_of(
     builder: WorldBuilder | World, indices: Indices, mine: set[str], plan: Plan, action: Action
 ) -> list[tuple[int, int, int, int, FieldAddress | None]]:
     """(at, action, offset or row, value, place to be written) of everything that a step does."""
+    if action.kind == INJECTION:
+        return []  # the port's injector counts its frames
     if action.verb in ("start", "stop"):
         what = START_FLOW if action.verb == "start" else STOP_FLOW
         rows = [indices.flows[name] for name in action.entities]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from orchestrator.assembly.descriptor_bound import descriptors, made_frames
+from orchestrator.assembly.injector_rows import add_injectors
 from orchestrator.assembly.lazy_eligibility import (
     deny_laziness,
     is_eager,
@@ -71,6 +72,7 @@ def assemble(
     builder = WorldBuilder(plan.seed)
     indices = Indices(plan)
     add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
+    add_injectors(builder, resolved, indices)
     mine = set(plan.nodes if owned is None else owned)
     if is_eager(resolved) if eager is None else eager:
         deny_laziness(builder)

@@ -126,6 +126,8 @@ class WorldBuilder:
         self.agenda: list[Row] = []
         self.schedulers: list[dict[str, Any]] = []
         self.commands: list[Row] = []
+        self.injectors: list[Row] = []
+        self.injections: list[Row] = []
         self.instances: list[_Instance] = []
         self.routes = np.zeros((0, 0), np.int64)
         self.behind = np.zeros((0, 2), np.int64)
@@ -209,6 +211,8 @@ class _Layout:
             ("agenda", records.AGENDA, builder.agenda),
             ("schedulers", records.SCHEDULER, builder.schedulers),
             ("commands", records.COMMAND, builder.commands),
+            ("injectors", records.INJECTOR, builder.injectors),
+            ("injections", records.INJECTION, builder.injections),
         ]
         for number, instance in enumerate(builder.instances):
             states = 1 + (len(builder.flows) if instance.algorithm.has_flow_states else 0)
@@ -319,6 +323,8 @@ class _Layout:
             agenda=self.arrays["agenda"],
             schedulers=self.arrays["schedulers"],
             commands=self.arrays["commands"],
+            injectors=self.arrays["injectors"],
+            injections=self.arrays["injections"],
             instances=instances.view(np.recarray),
             voqs=_concatenated(builder.voqs),
             units=_units(builder.queues),

@@ -83,7 +83,9 @@ FRAME = record(
     "sequence",  # per flow; for a CNM, of the sampled frame
     "created",  # ps: when the source had it; for a CNM, when the sampled frame's source had it
     "due",  # ps: when it leaves the delay line it is in
-    "port",  # the port it came in through; between input and output, the one it will leave by
+    # the port it came in through; between input and output, the one it will leave by; in a delay
+    # line, CORRUPTED: the FCS check at the other end drops it
+    "port",
     # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times; PFC: see frames.pfc;
     # PROBE, ECHO: bit/s
     "feedback",
@@ -105,6 +107,9 @@ FRAME = record(
     "behind",  # the next frame that is transferred from that input
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
+
+CORRUPTED = -2
+"""In place of a frame's port while it is in a delay line: its octets are corrupted on the way."""
 
 MADE = np.dtype([("created", np.int64), ("next", np.int32), ("length", np.int32)])
 """A frame that a source has made and its NIC has not begun to send: what its flow does not know of
@@ -195,11 +200,14 @@ PORT = record(
     "longest_hold_ps",  # the longest that went on since the last row of samples
     "sampled_hold_ps",  # what that row has of it
     "pause_received",  # PAUSE and PFC frames that it received
-    "last_due",  # ps: when the last frame that was counted ahead arrived
+    # ps: when the last frame that was counted ahead arrived; of a port with an injector, when the
+    # last frame arrives that no injection delays
+    "last_due",
     "late",  # data leaves it without events, see node.late: how, or 0
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
     "drift",  # 2^-30: so much slower than its rate it sends, by its node's clock
     "scheduler",  # row behind that of its scheduler; 0: its lanes take turns (round robin)
+    "injector",  # row behind that of its injector; 0: the timeline injects nothing there
 )
 """A port of a node, with the direction of its link that leaves it."""
 LAZY, LAZY_BEHIND_INPUTS, LAZINESS_DISABLED = 1, 2, 3
@@ -534,3 +542,30 @@ SET, START_FLOW, STOP_FLOW, MARK, SERVE, DISABLE_LAZINESS = range(6)
 """Actions of a command: write a value into the memory; start or stop a flow; mark a phase boundary
 with a row of samples and a copy of the latency histograms; let a port send that was held; let the
 line of a port hand every frame over when it is due, from now on."""
+
+INJECTOR = record(
+    "first",  # its steps: rows of `injections` from this one ...
+    "last",  # ... up to, not including, this one
+    "dropped",  # frames that it dropped
+    "marked",  # whose ECN codepoint it set to CE
+    "corrupted",  # that it corrupted and the FCS check at the link's other end dropped
+    "delayed",  # that it delayed
+    "duplicated",  # copies that it added
+)
+"""Faults that the timeline injects into single frames which leave a port, and what came of them."""
+
+INJECTION = record(
+    "action",  # see below
+    "flow",  # frames of this flow count ...
+    "of",  # ... of these kinds, see below ...
+    "at",  # ps: ... that the port begins to send at this time or later
+    "packet",  # the first one it applies to, counted from 1
+    "packets",  # to so many in a row
+    "delay",  # ps, of INJECT_DELAY
+    "passed",  # so many frames counted
+)
+"""A step of the timeline that injects a fault: drop, mark, corrupt, delay or duplicate."""
+INJECT_DROP, INJECT_MARK, INJECT_CORRUPT, INJECT_DELAY, INJECT_DUPLICATE = range(5)
+OF_DATA, OF_ACK, OF_CNM = range(3)
+"""Frames of a flow that a step counts: data (of programs as well); acknowledgements; congestion
+messages (CNM, CNP)."""

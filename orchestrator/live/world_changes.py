@@ -8,6 +8,7 @@ from orchestrator.assembly import Assembly
 from orchestrator.assembly.live_commands import Command, check_room, commands_for, insert
 from orchestrator.live.live_changes import ChangedPlan, ChangeRefused, Step, with_step
 from orchestrator.plan import Action, ResolvedPlan
+from orchestrator.plan.timeline_actions import INJECTION
 
 US = 10**6
 
@@ -21,6 +22,8 @@ class WorldChanges:
     async def checked(self, resolved: ResolvedPlan, step: Step, at: int) -> ChangedPlan:
         """Raises BadInput for a step that the plan forbids, or that no world has room for."""
         changed = with_step(resolved, step, at)
+        if changed.action.kind == INJECTION:
+            raise ChangeRefused("faults of single frames are injected by the plan's timeline alone")
         for assembly, _ in self.shares:
             check_room(assembly, changed.resolved, changed.action)
         return changed

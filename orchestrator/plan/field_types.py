@@ -81,6 +81,8 @@ LineRate = Annotated[Rate, Field(ge=1000, le=10**13)]
 Granularity = Annotated[Rate, Field(le=10**12)]
 Delay = Annotated[Duration, Field(le=10 * 10**12)]
 """Of a link, each way: at most 10 s."""
+LongestDelay = Annotated[Duration, Field(gt=0, le=10**12)]
+"""Of a single frame that is delayed: above 0, at most 1 s."""
 Instant = Annotated[Duration, Field(le=3600 * 10**12)]
 """A time of the run, which lasts at most one hour."""
 SampleInterval = Annotated[Duration, Field(ge=10**6, le=3600 * 10**12)]

@@ -8,6 +8,7 @@ from orchestrator.plan.metric import (
     RATIO,
     SECONDS,
     Curve,
+    Declaration,
     Metric,
     Sampled,
     counter,
@@ -30,7 +31,30 @@ LONGEST_HOLD = (
         "on gateware PAUSEs less than two sampling intervals apart may count as one",
     ),
 )
-LINK = (
+INJECTED = "injections"
+"""Group of samples (`Sampled.when`): of links whose sender the timeline injects faults at."""
+_INJECTIONS: tuple[Metric, ...] = tuple(
+    counter(
+        f"injected.{name}",
+        f"injected_{name}",
+        meaning,
+        "of links that the timeline injects faults at",
+        record_field=name,
+        when=INJECTED,
+    )
+    for name, meaning in (
+        ("dropped", "frames that the timeline dropped; frames.dropped has them too"),
+        ("marked", "frames whose ECN codepoint the timeline set to CE"),
+        (
+            "corrupted",
+            "frames that the timeline corrupted and the FCS check at the other end dropped; "
+            "frames.dropped has them too",
+        ),
+        ("delayed", "frames that the timeline delayed"),
+        ("duplicated", "copies of frames that the timeline added; frames.sent has them too"),
+    )
+)
+LINK: tuple[Declaration, ...] = (
     Metric(
         "throughput_bps",
         BITS_PER_SECOND,
@@ -78,6 +102,7 @@ LINK = (
     ),
     *LONGEST_HOLD,
     Sampled("rate", "rate", "bit/s", "gauge", "rate of the link this way"),
+    *_INJECTIONS,
 )
 LANE = (
     Sampled(

@@ -13,6 +13,7 @@ from orchestrator.plan.expectation_checks import expectation_problems, phase_pro
 from orchestrator.plan.external_nodes import external_problems
 from orchestrator.plan.figure_checks import figure_problems
 from orchestrator.plan.forwarding_hosts import forwarding_problems
+from orchestrator.plan.injections import injection_problems
 from orchestrator.plan.input_problems import Clash, unknown
 from orchestrator.plan.mutant_match import mutant_problems
 from orchestrator.plan.plan_model import PlanModel, memoized
@@ -291,6 +292,7 @@ def _timeline(plan: PlanModel, bare: bool) -> Iterator[Problem]:
         yield from _exists(f"{where}.kill_agent", "node", step.kill_agent, plan.nodes)
         yield from _exists(f"{where}.cut_link", "link", step.cut_link, plan.links)
         yield from _exists(f"{where}.delay_control", "node", step.delay_control, plan.nodes)
+        yield from injection_problems(plan, step, where)
 
 
 def _exists(where: str, what: str, name: str | None, known: Iterable[str]) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import former_names
 from orchestrator.plan.canonical_form import canonical
 from orchestrator.plan.entity_names import lanes
+from orchestrator.plan.injections import duplicate_problems
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.lossless_lanes import lossless_problems
 from orchestrator.plan.memory_checks import memory_problems
@@ -57,6 +58,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
             uses[kind][holder] = use
     actions, of_timeline = actions_of(plan, uses, bare=bare)
     problems += of_timeline
+    problems += duplicate_problems(plan, uses)
     problems += _without_sockets(plan, uses["traffic"])
     problems += _carried(plan, uses["traffic"])
     problems += _dropping(uses["congestion_point"])

@@ -26,7 +26,7 @@ from orchestrator.plan.timeline_tables import VERBS
 TABLES = ("nodes", "links", "traffic", "phases", "programs")
 """Sections of named tables."""
 LISTED = {
-    "timeline": VERBS,
+    "timeline": (*VERBS, "port"),
     "expect": ("metric", "of", "phase"),
     "figure": (),
     "mutant": ("name",),

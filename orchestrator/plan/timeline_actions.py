@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from orchestrator.engine.records import OF_ACK, OF_CNM, OF_DATA
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import entity_names
 from orchestrator.plan.changeable_keys import ChangeableKey, locate, parameter, setting
 from orchestrator.plan.former_names import former_of, note
+from orchestrator.plan.injections import injected_direction
 from orchestrator.plan.plan_checks import by_link, by_node
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plugin_catalog import Use
-from orchestrator.plan.timeline_tables import FAULTS, Step
+from orchestrator.plan.timeline_tables import FAULTS, INJECTIONS, Step
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
 Uses = dict[str, dict[str, Use]]
@@ -27,6 +30,10 @@ _TEXT = {
 }
 
 
+INJECTION = "injection"
+"""Kind of the actions that inject a fault into single frames."""
+
+
 @dataclass(frozen=True)
 class Action:
     """One thing that happens during the run.
@@ -38,6 +45,9 @@ class Action:
     "resume": a port.
     Kind "fault", the verbs of schedule.FAULTS: nothing in the plan's own world changes; a
     controller has them brought about. "delay_control" has the value `delay` (ps).
+    Kind "injection", the verbs of timeline_tables.INJECTIONS: `entities` is the link direction
+    whose sender acts, `key` the flow; `values` are packet (from 1), packets, of (records.OF_*) and
+    delay (ps).
     """
 
     at: int
@@ -49,6 +59,27 @@ class Action:
     """As the plan has it: the dotted key, the traffic or the link."""
     to: Any = None
     """The new value as a plan writes it; None for the other verbs."""
+
+
+def injections_at(actions: Iterable[Action]) -> dict[str, list[Action]]:
+    """Link direction -> the injections into frames that its sender sends, in order of time."""
+    found: dict[str, list[Action]] = {}
+    for action in actions:
+        if action.kind == INJECTION:
+            for entity in action.entities:
+                found.setdefault(entity, []).append(action)
+    return found
+
+
+def injected_frames(action: Action) -> dict[str, str | int]:
+    """The frames that an injection names, for the events of a run; empty for other actions."""
+    if action.kind != INJECTION:
+        return {}
+    return {
+        "link": action.entities[0],
+        "packet": action.values["packet"],
+        "packets": action.values["packets"],
+    }
 
 
 def actions_of(plan: PlanModel, uses: Uses, *, bare: bool) -> tuple[list[Action], list[Problem]]:
@@ -85,6 +116,8 @@ class _Book:
         if step.set is not None:
             return self._set(step, step.set, where)
         key = getattr(step, step.verb)
+        if step.verb in INJECTIONS:
+            return _injection(self.plan, step)
         if step.verb in FAULTS:
             return _fault(step, f"{where}.to", bare=self.bare)
         if step.verb in ("start", "stop"):
@@ -133,6 +166,22 @@ class _Book:
         if kind == "delay_line":
             return [way.entity for way in self.ways[holder]]
         return self.flows[holder] if kind == "traffic" else [holder]
+
+
+_OF = {"data": OF_DATA, "ack": OF_ACK, "cnm": OF_CNM}
+
+
+def _injection(plan: PlanModel, step: Step) -> Action:
+    """A fault that is injected into single frames of a flow."""
+    way = injected_direction(plan, step)
+    assert way is not None  # `injection_problems`
+    values = {
+        "packet": step.packet or 1,
+        "packets": step.packets or 1,
+        "of": _OF[step.of or "data"],
+        "delay": step.by or 0,
+    }
+    return Action(step.at, step.verb, INJECTION, (way.entity,), values, getattr(step, step.verb))
 
 
 def _fault(step: Step, where: str, *, bare: bool) -> Action:

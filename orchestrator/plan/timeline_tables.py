@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from orchestrator.plan.field_types import Instant, Line, Scalar, Slug, SnapSize
+from orchestrator.plan.field_types import Instant, Line, LongestDelay, Scalar, Slug, SnapSize
 from orchestrator.plan.metric_registry import check_metric_name
 from orchestrator.plan.plan_tables import Table
 
@@ -47,7 +47,16 @@ VERBS = (
     "kill_agent",
     "cut_link",
     "delay_control",
+    "drop",
+    "mark",
+    "corrupt",
+    "delay",
+    "duplicate",
 )
+INJECTIONS = ("drop", "mark", "corrupt", "delay", "duplicate")
+"""Faults that are injected into single frames of a flow."""
+OF_INJECTION = ("packet", "packets", "of", "port", "by")
+"""Keys that injections alone have."""
 FAULTS = ("kill_agent", "cut_link", "delay_control")
 """Failures of the testbed itself: only a controller with agents can bring them about."""
 WITH_VALUE = ("set", "delay_control")
@@ -55,10 +64,11 @@ WITH_VALUE = ("set", "delay_control")
 
 class Step(Table):
     """One action of the timeline: exactly one of set (with `to`), start, stop, cut, mend, pause,
-    resume, or a failure of the testbed: kill_agent, cut_link, delay_control (with `to`)."""
+    resume; drop, mark, corrupt, delay (with `by`) or duplicate, which inject a fault into single
+    frames; or a failure of the testbed: kill_agent, cut_link, delay_control (with `to`)."""
 
     at: Instant
-    """When."""
+    """When. Of an injection: from when on packets are counted."""
     set: Line | None = None
     """A dotted key of the plan that can change during a run."""
     to: Scalar | None = None
@@ -82,6 +92,30 @@ class Step(Table):
     """A link that a cable carries; its NIC is taken down. (`cut` cuts the emulated link.)"""
     delay_control: Slug | None = None
     """A node; its agent answers the controller later by `to`, at most 60 s."""
+    drop: Line | None = None
+    """A flow whose packet is lost as it leaves a port (`packet`, `port`)."""
+    mark: Line | None = None
+    """A flow whose packet gets the ECN codepoint CE, ECN-capable or not."""
+    corrupt: Line | None = None
+    """A flow whose packet crosses the link and fails the FCS check at its other end, which drops
+    it."""
+    delay: Line | None = None
+    """A flow whose packet arrives later by `by`; packets behind it may overtake it."""
+    duplicate: Line | None = None
+    """A flow whose packet is sent twice, the copy directly behind it."""
+    packet: int | None = Field(None, ge=1, le=10**9)
+    """The packet of the flow that an injection applies to, counted from 1 where it leaves the port,
+    from `at` on, retransmissions included; default: 1."""
+    packets: int | None = Field(None, ge=1, le=10**6)
+    """So many packets in a row, from that one on; default: 1."""
+    of: Literal["data", "ack", "cnm"] | None = None
+    """Kind of packets that are counted: data, acknowledgements of its transport, or congestion
+    messages to its source (CNM, CNP); default: data."""
+    port: Line | None = None
+    """The port that they leave by; default: data by that of the flow's source, acknowledgements by
+    that of its destination, congestion messages by the last one before its source."""
+    by: LongestDelay | None = None
+    """Time by which `delay` lets a packet arrive later, at most 1 s."""
 
     @model_validator(mode="after")
     def _check_single_action(self) -> Self:
@@ -93,7 +127,18 @@ class Step(Table):
             raise ValueError(
                 "'set' and 'delay_control' need 'to', the new value; the other actions have no 'to'"
             )
+        self._check_injection(given[0])
         return self
+
+    def _check_injection(self, verb: str) -> None:
+        """Raises ValueError for keys of an injection that its action does not have."""
+        keys = [key for key in OF_INJECTION if getattr(self, key) is not None]
+        if keys and verb not in INJECTIONS:
+            raise ValueError(f"{verb!r} has no {keys[0]!r}: only {', '.join(INJECTIONS)} have it")
+        if (self.by is not None) != (verb == "delay"):
+            raise ValueError("'delay' needs 'by', so much later; the other actions have no 'by'")
+        if verb == "mark" and self.of not in (None, "data"):
+            raise ValueError(f"'mark' sets the ECN codepoint of data; found of = {self.of!r}")
 
     @property
     def verb(self) -> str:

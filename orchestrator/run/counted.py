@@ -1,10 +1,12 @@
-"""Notes of counters that algorithms say should stay at 0 (`Observed.note`)."""
+"""Notes of counters: those that should stay at 0 (`Observed.note`), and injections that did not
+take place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.timeline_actions import injections_at
 from orchestrator.recording import Recording
 
 
@@ -23,3 +25,35 @@ def counted_notes(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]
         count = int(recording.values[-1, row])
         if count and column.metric in notes:
             yield f"{column.entity}: {count} {notes[column.metric]}"
+
+
+COUNTED = {
+    "drop": "injected_dropped",
+    "mark": "injected_marked",
+    "corrupt": "injected_corrupted",
+    "delay": "injected_delayed",
+    "duplicate": "injected_duplicated",
+}
+"""Verb of an injection -> the sampled counter of its effects."""
+
+
+def missing_injections(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]:
+    """A sentence for each port and verb whose injections did not all take place."""
+    if not len(recording.times_ps):
+        return
+    counts = {
+        (column.entity, column.quantity): int(recording.values[-1, row])
+        for row, column in enumerate(recording.columns)
+    }
+    for entity, steps in injections_at(resolved.actions).items():
+        for verb, quantity in COUNTED.items():
+            mine = [step for step in steps if step.verb == verb]
+            named = sum(step.values["packets"] for step in mine)
+            done = counts.get((entity, quantity), 0)
+            if done < named:
+                flows = ", ".join(dict.fromkeys(step.key for step in mine))
+                yield (
+                    f"the timeline names {named} packet{'s' * (named > 1)} of {flows} to {verb} on "
+                    f"{entity}, and {done or 'none'} came there: fewer packets left the port than "
+                    "it counts to, or the run ended before"
+                )

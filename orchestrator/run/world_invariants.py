@@ -268,11 +268,15 @@ def broken_in_samples(resolved: ResolvedPlan, recording: Recording, late_ps: int
     with what their rate allows by then.
     """
     limits, found = Limits.of(resolved), list[str]()
+    copies = _injected_copies(resolved)
     sampled = [one for one in INVARIANTS if FIELDS.issuperset(one.fields)]
     for entity, fields in _sampled(recording).items():
         for one in sampled:
             if all(name in fields for name in one.fields):
                 values = [fields[name] for name in one.fields]
+                if one in ACROSS_NODES and entity in copies:
+                    each = LONGEST if one is RECEIVED_OCTETS else 1
+                    values[1] = values[1] + copies[entity] * each
                 if one in ACROSS_NODES and late_ps:
                     values = _at_later_rows(values, recording.times_ps, late_ps)
                 found += _first_violation(one, values, entity, recording)
@@ -282,6 +286,15 @@ def broken_in_samples(resolved: ResolvedPlan, recording: Recording, late_ps: int
             most, dropped = int(fields["bytes_max"][-1]), int(fields["frames_dropped"][-1])
             found += _of_limits(limits, entity, most, dropped)
     return found + list(_beyond_rates(resolved, recording, late_ps))
+
+
+def _injected_copies(resolved: ResolvedPlan) -> dict[str, int]:
+    """Flow -> the most copies of its frames that the timeline adds."""
+    found: dict[str, int] = {}
+    for action in resolved.actions:
+        if action.verb == "duplicate":
+            found[action.key] = found.get(action.key, 0) + action.values["packets"]
+    return found
 
 
 def _at_later_rows(

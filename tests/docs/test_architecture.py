@@ -118,7 +118,7 @@ def test_the_picture_shows_functions_that_the_page_names() -> None:
     }
     assert names - page == set()
     beside = {"capture", "is_message", "lane_index", "call_kernel", "count_arrival", "_count"}
-    beside |= {"send_from_lane"}
+    beside |= {"send_from_lane", "link_delay"}
     beside |= {
         "make_canonical",
         "encode",

@@ -380,6 +380,17 @@ def test_what_gateware_lacks_is_refused_by_name(settings: list[str], said: str) 
         on("gateware", PLANS / "overload.toml", *settings)
 
 
+@pytest.mark.parametrize("verb", ["drop", "mark", "corrupt", "delay", "duplicate"])
+def test_a_fault_of_a_single_frame_is_refused_by_the_port_on_a_circuit(verb: str) -> None:
+    step = f'[[timeline]]\nat = "0s"\n{verb} = "one"\n' + 'by = "1us"\n' * (verb == "delay")
+    text = (PLANS / "overload.toml").read_text()
+    registry = Registry.load()
+    with pytest.raises(Refused, match=rf"nic1\.switch: it cannot {verb} a single frame of one"):
+        Gateware().check(Plan.load(text + step).check(registry), registry.targets)
+    elsewhere = Plan.load(text + step).with_settings(["nodes.nic1.target=simulated"])
+    Gateware().check(elsewhere.check(registry), registry.targets)
+
+
 def test_a_host_that_forwards_is_refused_by_name() -> None:
     more = '[links.two]\nends = ["nic1", "sink"]\nrate = "1Gb/s"\n\n[phases.all]'
     plan = Plan.load((PLANS / "overload.toml").read_text().replace("[phases.all]", more))

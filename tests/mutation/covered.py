@@ -111,7 +111,11 @@ ROOMS = (
             "plugins/af_qcn.py": (f"{TABLES}[af_qcn]", "tests/plugins/test_af_qcn.py"),
             "plugins/p4qcn_cp.py": (f"{TABLES}[p4qcn_cp]", "tests/plugins/test_p4qcn.py"),
             "plugins/p4qcn_rp.py": (f"{TABLES}[p4qcn_rp]", "tests/plugins/test_p4qcn.py"),
-            "plugins/dcqcn_rp.py": (f"{TABLES}[dcqcn_rp]", "tests/plugins/test_dcqcn.py"),
+            "plugins/dcqcn_rp.py": (
+                f"{TABLES}[dcqcn_rp]",
+                "tests/plugins/test_dcqcn.py",
+                "tests/plugins/test_dcqcn_connectx.py",
+            ),
             "orchestrator/engine/histogram.py": (f"{NODE}/test_histogram.py",),
             "orchestrator/engine/frames/unaligned.py": (f"{NODE}/test_wide.py",),
         },

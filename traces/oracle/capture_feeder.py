@@ -70,6 +70,12 @@ class Timing:
     """Of gateware: what is known of its clocks."""
 
 
+def has_own_delays(port: np.record) -> bool:
+    """True if frames of a port may arrive later than its link's delay: by an algorithm of the delay
+    line, or by the timeline, which delays or drops single frames there."""
+    return int(port.delay_line) != NONE or int(port.injector) != 0
+
+
 class Feeder:
     """One world and its inputs."""
 
@@ -135,7 +141,7 @@ class Feeder:
         if any(action.kind == "link" for action in self.built.resolved.actions):
             return []
         ports, rows = self.built.world.ports, self.built.indices.port_rows
-        return [p for p in self.node.outputs if ports[rows[p.port]].delay_line == NONE]
+        return [p for p in self.node.outputs if not has_own_delays(ports[rows[p.port]])]
 
     def _starts(self, place: StreamSource) -> Iterator[CapturedFrames]:
         """The captured frames of an output by when they started, rounded to whole ns."""

@@ -6,8 +6,8 @@ import numpy as np
 
 from orchestrator.assembly import Assembly
 from orchestrator.engine.node_api import by_clock, wire_time
-from orchestrator.engine.records import DATA, NONE
-from traces.oracle.capture_feeder import Timing
+from orchestrator.engine.records import DATA
+from traces.oracle.capture_feeder import Timing, has_own_delays
 from traces.oracle.captured_streams import StreamSource, frame_stream
 
 
@@ -52,6 +52,6 @@ def times_of(place: StreamSource, built: Assembly, timing: Timing) -> PortTimes 
     """A port whose times are known; None where a pause may have held it, or its link changes."""
     port = built.world.ports[built.indices.port_rows[place.port]]
     changes = any(action.kind == "link" for action in built.resolved.actions)
-    if changes or int(port.delay_line) != NONE or int(port.pause_received) > 0:
+    if changes or has_own_delays(port) or int(port.pause_received) > 0:
         return None
     return PortTimes(place, built, timing)

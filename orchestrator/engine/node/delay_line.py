@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.jit import inlined
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_answers import LOST
+from orchestrator.engine.kernel_events import DELAY_LINE_DELAY
+from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.event_queue import LINES, wake_at
 from orchestrator.engine.records import NEVER, NONE
+
+
+@inlined
+def link_delay(w, port, frame, now):
+    """ps from a frame's last bit to its arrival; LOST (negative): its link loses the frame."""
+    if port.up == 0 or port.line_bytes + frame.length > port.line_capacity:
+        return LOST
+    if port.delay_line == NONE:
+        return port.delay
+    return kernel_calls.call_frame_kernel(
+        w, port.delay_line, DELAY_LINE_DELAY, port, frame, now, frame
+    )
+
+
+@compiled
+def insert_by_due(w, port_index, index):
+    """Put a frame into the port's delay line behind all frames that are due by then."""
+    port = w.ports[port_index]
+    frame = w.frames[index]
+    before, after = NONE, port.line_head
+    if after != NONE and w.frames[port.line_tail].due <= frame.due:
+        before, after = port.line_tail, NONE
+    while after != NONE and w.frames[after].due <= frame.due:
+        before, after = after, w.frames[after].next
+    frame.next = after
+    if before == NONE:
+        port.line_head = index
+        wake_at(w, LINES + port_index, frame.due + port.patience)
+    else:
+        w.frames[before].next = index
+    if after == NONE:
+        port.line_tail = index
+    port.line_bytes += frame.length
 
 
 @inlined

@@ -12,6 +12,7 @@ from __future__ import annotations
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.delay_line import leave_line, schedule_line
 from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.fault_injection import drop_corrupted
 from orchestrator.engine.node.frame_capture import capture
 from orchestrator.engine.node.lane_flow_control import count_pause
 from orchestrator.engine.node.lazy_egress import sync_all_egress
@@ -19,7 +20,7 @@ from orchestrator.engine.node.lazy_nic import is_frame_due, run_all_local_timers
 from orchestrator.engine.node.local_timers import schedule_next_arrival
 from orchestrator.engine.node.port_scheduler import disable_lazy_port
 from orchestrator.engine.node.receive_path import receive
-from orchestrator.engine.records import ELSEWHERE, NONE
+from orchestrator.engine.records import CORRUPTED, ELSEWHERE, NONE
 
 LEAST_INTERVAL_PS = 64_000_000
 """Some five full frames at 1 Gb/s; what waits meanwhile takes descriptors."""
@@ -80,7 +81,9 @@ def deliver_from_line(w, port_index, now):
         schedule_next_arrival(w, port_index)
     else:
         return
-    if port.wire == NONE:
+    if port.injector != 0 and w.frames[index].port == CORRUPTED:
+        drop_corrupted(w, port_index, index)
+    elif port.wire == NONE:
         capture(w, port_index, index, now, True)
         capture(w, port.peer, index, now, False)
         receive(w, port.peer, index, now)

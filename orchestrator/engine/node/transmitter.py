@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.kernel_events import DELAY_LINE_DELAY
-from orchestrator.engine.node import kernel_calls
+from orchestrator.engine.node.delay_line import link_delay
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.early_delivery import count_at_send
 from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.fault_injection import transmit_injected
 from orchestrator.engine.records import NONE
 
 BIT_PS = 8_000_000_000_000
@@ -112,19 +112,14 @@ def transmit(w, port_index, index, now):
     port.free_at = now + on_wire(port, frame.length + port.overhead)
     port.bytes_out += frame.length
     port.frames_out += 1
-    if port.up == 0 or port.line_bytes + frame.length > port.line_capacity:
+    if port.injector != 0:
+        transmit_injected(w, port_index, index, now)
+        return
+    delay = link_delay(w, port, frame, now)
+    if delay < 0:
         port.frames_lost += 1
         give_back(w, index)
         return
-    delay = port.delay
-    if port.delay_line != NONE:
-        delay = kernel_calls.call_frame_kernel(
-            w, port.delay_line, DELAY_LINE_DELAY, port, frame, now, frame
-        )
-        if delay < 0:
-            port.frames_lost += 1
-            give_back(w, index)
-            return
     frame.due = port.free_at + delay
     if port.ahead != 0 and count_at_send(w, port_index, index):
         return

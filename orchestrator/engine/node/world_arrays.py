@@ -17,7 +17,7 @@ from orchestrator.engine.lazy_imports import import_attribute
 class World:
     """Nodes that one loop drives: all of a plan in the simulator, one thread's share elsewhere.
 
-    The record arrays from `clock` to `commands` are views of `memory` (see
+    The record arrays from `clock` to `injections` are views of `memory` (see
     `orchestrator.engine.records`). `tree` is the tournament of wake times
     (`engine.node.wake`); `actors` has a row (what, index) per actor. Compiled functions get
     a world by reference (`orchestrator.engine.node.world_numba_type`): the arrays must stay as they
@@ -39,6 +39,8 @@ class World:
     agenda: np.ndarray  # AGENDA[n]: of each late port of a NIC, then of its flows
     schedulers: np.ndarray  # SCHEDULER[n]: of ports whose lanes do not take turns
     commands: np.ndarray  # COMMAND[n], in time order
+    injectors: np.ndarray  # INJECTOR[n]: of ports that the timeline injects faults at
+    injections: np.ndarray  # INJECTION[n]: their steps, injector by injector
     instances: np.ndarray  # INSTANCE[n]
     voqs: np.ndarray  # VOQ[n]
     units: np.ndarray  # int64[n, 2]: the frame that lies in a unit or NONE; the next unit of it
@@ -108,6 +110,8 @@ FIELDS = {
     "agenda": (records.AGENDA, 1),
     "schedulers": (records.SCHEDULER, 1),
     "commands": (records.COMMAND, 1),
+    "injectors": (records.INJECTOR, 1),
+    "injections": (records.INJECTION, 1),
     "instances": (records.INSTANCE, 1),
     "voqs": (records.VOQ, 1),
     "units": (np.dtype(np.int64), 2),

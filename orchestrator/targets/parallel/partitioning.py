@@ -15,6 +15,7 @@ from orchestrator.engine.frames.frame_layout import MINIMUM
 from orchestrator.engine.node.transmitter import wire_time
 from orchestrator.plan import Direction, ResolvedPlan, Sink, Switch
 from orchestrator.plan.time_varying import OverTime
+from orchestrator.plan.timeline_actions import injections_at
 from orchestrator.targets.software.thread_assignment import evenly, hops_of_flows, work_of
 
 
@@ -41,6 +42,8 @@ def may_be_cut(resolved: ResolvedPlan, way: Direction) -> bool:
     use = resolved.use("delay_line", way.link)
     if use is not None and use.algorithm.name != "fixed-delay":
         return False  # its algorithm alone knows its delays
+    if way.entity in injections_at(resolved.actions):
+        return False  # a delayed frame is overtaken: its line is not in the order of departures
     return least_delay(resolved, way) > 0
 
 

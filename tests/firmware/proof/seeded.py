@@ -54,7 +54,7 @@ SEEDED: list[tuple[str, Fault]] = [
         "reaction_point",
         "dcqcn-rp",
         "plugins/dcqcn_rp.py",
-        (MASK, "limiter.rate & HALVED", "limiter.rate"),
+        (MASK, "limiter.rate & ((1 << bits) - 1)", "limiter.rate"),
         (WIDER, "cut = above * state.alpha", "cut = limiter.rate * state.alpha"),
         (ZERO, "missing * params.g_num // params.g_den", "missing * params.g_num // (missing)"),
         (WIDER, "state.countdown += params.byte_reset", "state.countdown *= params.byte_reset"),

@@ -63,9 +63,15 @@ def test_a_sink_stays_with_whom_it_hangs_on() -> None:
             "[traffic.back]",
             '[[timeline]]\nat = "1ms"\nset = "links.b.delay"\nto = "0us"\n[traffic.back]',
         ),
+        (
+            "[traffic.back]",
+            '[[timeline]]\nat = "1ms"\ndrop = "there"\nport = "left.right"\n[traffic.back]',
+        ),
     ],
 )
-def test_a_link_that_may_have_no_delay_is_not_cut(change: tuple[str, str]) -> None:
+def test_a_link_that_may_have_no_delay_or_whose_frames_overtake_is_not_cut(
+    change: tuple[str, str],
+) -> None:
     assert ["left", "right", "sink"] in units(resolved(LINE.replace(*change)))
 
 

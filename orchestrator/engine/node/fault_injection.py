@@ -1,0 +1,133 @@
+"""Fault injection into single frames: drop, mark, corrupt, delay, duplicate the n-th of a flow.
+
+Steps of the timeline name the frames (`INJECTION`): the n-th of a flow that its port begins to send
+at a time or later. They act where the frame leaves the port, behind its queue and its limiter: a
+dropped frame has taken its time on the wire. A delayed frame may be overtaken; all others keep
+their order. A duplicate takes its own time on the wire, directly behind the frame. A corrupted
+frame crosses the link, and the FCS check at the other end drops it (IEEE 802.3, clause 4.2.4.1.2):
+the node there does not get it. Where the link is a wire it is not sent, for a socket's interface
+writes the right FCS.
+
+A frame that the link loses anyway, because it is cut or its delay line full or lossy, counts as one
+that has passed, and nothing is injected into it.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.delay_line import insert_by_due, link_delay
+from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.multicast_replication import copy_of
+from orchestrator.engine.records import (
+    ACK,
+    CE,
+    CNM,
+    CNP,
+    CORRUPTED,
+    DATA,
+    HOST,
+    INJECT_CORRUPT,
+    INJECT_DELAY,
+    INJECT_DROP,
+    INJECT_MARK,
+    NONE,
+    OF_ACK,
+    OF_DATA,
+    SACK,
+)
+
+
+@inlined
+def counts_for(step, frame, now):
+    """True if a step of the timeline counts a frame that its port begins to send."""
+    if frame.flow != step.flow or now < step.at:
+        return False
+    if step.of == OF_DATA:
+        return frame.kind == DATA or frame.kind == HOST
+    if step.of == OF_ACK:
+        return frame.kind == ACK or frame.kind == SACK
+    return frame.kind == CNM or frame.kind == CNP
+
+
+@inlined
+def names_next(step):
+    """Count a frame; True if it is one that the step names."""
+    step.passed += 1
+    return step.packet <= step.passed < step.packet + step.packets
+
+
+@compiled
+def enter_line(w, port_index, index, delay, longer):
+    """A frame whose last bit leaves at the port's `free_at` is due `delay` ps later; `longer` ps
+    more where an injection delays it, and then out of order."""
+    port = w.ports[port_index]
+    frame = w.frames[index]
+    frame.due = port.free_at + delay + longer
+    if longer == 0:
+        frame.due = max(frame.due, port.last_due)
+        port.last_due = frame.due
+    insert_by_due(w, port_index, index)
+
+
+@compiled
+def send_duplicate(w, port_index, index, delay):
+    """Send a copy of a frame directly behind it."""
+    port = w.ports[port_index]
+    if port.line_bytes + w.frames[index].length > port.line_capacity:
+        return
+    other = copy_of(w, port.node, index)
+    if other == NONE:
+        return
+    frame = w.frames[other]
+    frame.held = NONE
+    frame.original = NONE
+    port.free_at += port.timed_ps
+    port.bytes_out += frame.length
+    port.frames_out += 1
+    w.injectors[port.injector - 1].duplicated += 1
+    enter_line(w, port_index, other, delay, 0)
+
+
+@compiled
+def transmit_injected(w, port_index, index, now):
+    """A port with an injector has begun to send a frame: its line takes it, as the steps say."""
+    port = w.ports[port_index]
+    frame = w.frames[index]
+    injector = w.injectors[port.injector - 1]
+    delay = link_delay(w, port, frame, now)
+    lost = delay < 0
+    port_of_frame, longer, copies = frame.port, 0, 0
+    for row in range(injector.first, injector.last):
+        step = w.injections[row]
+        if not counts_for(step, frame, now) or not names_next(step) or lost:
+            continue
+        if step.action == INJECT_DROP:
+            injector.dropped += 1
+            lost = True
+        elif step.action == INJECT_MARK:
+            injector.marked += 1
+            frame.mark |= CE
+        elif step.action == INJECT_CORRUPT:
+            port_of_frame = CORRUPTED
+        elif step.action == INJECT_DELAY:
+            injector.delayed += 1
+            longer += step.delay
+        else:
+            copies += 1
+    if lost:
+        port.frames_lost += 1
+        give_back(w, index)
+        return
+    enter_line(w, port_index, index, delay, longer)
+    for _ in range(copies):
+        send_duplicate(w, port_index, index, delay)
+    frame.port = port_of_frame
+
+
+@compiled
+def drop_corrupted(w, port_index, index):
+    """A corrupted frame has crossed its link: the FCS check at the other end drops it."""
+    port = w.ports[port_index]
+    port.frames_lost += 1
+    w.injectors[port.injector - 1].corrupted += 1
+    give_back(w, index)
