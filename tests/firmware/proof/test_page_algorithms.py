@@ -53,7 +53,7 @@ def test_an_algorithm_of_the_page_is_proved(name: str, tmp_path: Path) -> None:
     for text in MODULES:
         every |= algorithms(text, tmp_path)
     assert set(every) == set(NAMES)
-    proof = prove_no_overflow(every[name], 20)
+    proof = prove_no_overflow(every[name], 120)
     assert proof.verdict == PROVED, proof.findings
 
 
@@ -75,7 +75,7 @@ def test_a_fault_is_refuted_by_calls_from_a_new_state(
 ) -> None:
     (text,) = [one for one in MODULES if was in one and f'"{name}"' in one]
     algorithm = algorithms(text.replace(was, becomes), tmp_path)[name]
-    refuted = [one for one in prove_no_overflow(algorithm, 20).findings if one.verdict == REFUTED]
+    refuted = [one for one in prove_no_overflow(algorithm, 120).findings if one.verdict == REFUTED]
     assert refuted
     for one in refuted:
         assert one.reached
