@@ -21,7 +21,6 @@ from tailback.plugin import (
     Size,
     compiled,
     pause,
-    quanta_time,
 )
 
 
@@ -51,9 +50,7 @@ def on_enqueue(state, params, queue, frame, now, message):
     if state.stopped != 0 or queue.headroom == 0:
         return NOTHING
     state.stopped = 1
-    message.feedback = params.quanta
-    queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2
-    return SEND
+    return refresh(params, queue, now, message)
 
 
 def on_dequeue(state, params, queue, frame, now, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,11 +50,11 @@ class LoopLowering(ExpressionLowering):
         """Scopes that `break` and `continue` leave, innermost last."""
         self.nesting = 0
 
-    def block(self, statements: list[ast.stmt]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def block(self, statements: list[ast.stmt]) -> None: ...
 
-    def assign(self, target: ast.expr, value: Any) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def assign(self, target: ast.expr, value: Any) -> None: ...
 
     def new_variable(self, name: str) -> Variable:
         return Variable(next(self.numbering.variables), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,7 +56,7 @@ def stride_of(size: int) -> int:
     return 1 << max(size - 1, 0).bit_length()
 
 
-class RecordLowering:
+class RecordLowering(ABC):
     """Lowering of field accesses in one function's frame. Raises Untranslated.
 
     `truths` are the variables that are 0 or 1, shared by all frames of a kernel.
@@ -65,14 +66,14 @@ class RecordLowering:
         self.source, self.names, self.truths = source, names, truths
         self.out: list[Node] = []
 
-    def value(self, node: ast.expr) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def value(self, node: ast.expr) -> Any: ...
 
-    def new_variable(self, name: str) -> Variable:
-        raise NotImplementedError
+    @abstractmethod
+    def new_variable(self, name: str) -> Variable: ...
 
-    def call_function(self, function: Any, given: list[Any], node: ast.AST) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def call_function(self, function: Any, given: list[Any], node: ast.AST) -> Any: ...
 
     def refuse(self, node: ast.AST, reason: str) -> Untranslated:
         return Untranslated(str(self.source.file), getattr(node, "lineno", 0), reason)

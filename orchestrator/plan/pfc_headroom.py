@@ -181,7 +181,9 @@ def buffer_headrooms(resolved: ResolvedPlan) -> list[BufferHeadroom]:
 
 def _room(resolved: ResolvedPlan, entity: str, capacity: int) -> int:
     """Octets that a buffer may hold at any time: its capacity, or less by buffer management."""
-    managed = resolved.uses.get("buffer_management", {}).get(entity)
+    from orchestrator.plan.plugin_catalog import MANAGEMENT
+
+    managed = resolved.use(MANAGEMENT, entity)
     return capacity if managed is None else managed.params.least_limit(capacity)
 
 

@@ -42,8 +42,6 @@ def may_be_cut(resolved: ResolvedPlan, way: Direction) -> bool:
     use = resolved.use("delay_line", way.link)
     if use is not None and use.algorithm.name != "fixed-delay":
         return False  # its algorithm alone knows its delays
-    if way.entity in injections_at(resolved.actions):
-        return False  # a delayed frame is overtaken: its line is not in the order of departures
     return least_delay(resolved, way) > 0
 
 
@@ -80,7 +78,10 @@ def units(resolved: ResolvedPlan) -> list[list[str]]:
     plan = resolved.plan
     names = list(plan.nodes)
     place = {name: number for number, name in enumerate(names)}
-    kept = [way for way in plan.directions() if not may_be_cut(resolved, way)]
+    injected = injections_at(resolved.actions)  # where a frame may overtake others
+    kept = [
+        way for way in plan.directions() if way.entity in injected or not may_be_cut(resolved, way)
+    ]
     ends = [[place[end.node] for end in (way.sender, way.receiver)] for way in kept]
     rows, columns = np.array(ends, np.int64).reshape(-1, 2).T
     graph = coo_array((np.ones(len(kept)), (rows, columns)), shape=(len(names), len(names)))
