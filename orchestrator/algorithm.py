@@ -50,10 +50,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from orchestrator.capability import Capability
 from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
-from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE, SCHEDULER
+from orchestrator.engine.records import FLOW, LIMITER, NEVER, NODE, PORT, QUEUE, SCHEDULER
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.plan.former_names import declare_parameters, former_of
@@ -137,6 +138,9 @@ class Algorithm:
     port (`queue.headroom` above 0), at a limit that buffer management moves."""
     leaves_control: bool = False
     """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
+    alters_frames: bool = False
+    """Of a delay line: its kernel corrupts frames, copies them or holds them back (`message` is a
+    `StageMessage`)."""
     counts: tuple[str, ...] = ()
     """Of a transport: fields of its flow that its kernels count, of FLOW_COUNTS."""
     timers: Mapping[str, Kernel] = field(default_factory=dict)
@@ -149,6 +153,7 @@ class Algorithm:
     """Former names, which plans may use for one release."""
 
     def __post_init__(self) -> None:
+        self._check_params()
         declare_parameters((self.name, *self.former), former_of(self.params))
         if self.kind not in EVENTS:
             raise ValueError(f"{self.name}: kind {self.kind!r} is none of {', '.join(EVENTS)}")
@@ -169,6 +174,8 @@ class Algorithm:
         self._check_drops()
         if self.keeps_one_stamp and Capability.STAMPS not in self.needs:
             raise ValueError(f"{self.name}: it keeps one stamp and does not need stamps")
+        if self.alters_frames and self.kind != "delay_line":
+            raise ValueError(f"{self.name}: only a delay_line alters frames")
         self._check_columns()
         self._check_timers()
         for name in self.counts:
@@ -182,6 +189,24 @@ class Algorithm:
             every = {**self.kernels, **self.timers}
             for text in problems(self.kind, self.rtl, self.state, self.params.dtype(), every):
                 raise ValueError(f"{self.name}: {text}")
+
+    def _check_params(self) -> None:
+        if not (isinstance(self.params, type) and issubclass(self.params, Params)):
+            raise TypeError(f"{self.name}: {self.params!r} is no model derived from Params")
+        defaults = {
+            name: one.get_default(call_default_factory=True)
+            for name, one in self.params.model_fields.items()
+            if not one.is_required()
+        }
+        defaults = {name: one for name, one in defaults.items() if one != NEVER}
+        try:
+            self.params.model_validate(defaults)
+        except ValidationError as error:
+            for mistake in error.errors():
+                name = ".".join(str(part) for part in mistake["loc"])
+                if mistake["type"] != "missing" and name in defaults:
+                    value = f"the default {defaults[name]!r}"
+                    raise ValueError(f"{self.name}: {name}: {value}: {mistake['msg']}") from error
 
     def _check_drops(self) -> None:
         for event in self.drops:
@@ -266,6 +291,7 @@ def _algorithm_decorator(kind: str) -> Callable[..., Algorithm]:
         begins: bool = False,
         own_lane: bool = False,
         uses_headroom: bool = False,
+        alters_frames: bool = False,
         bounds: Mapping[str, tuple[int, int]] | None = None,
         rtl: Rtl | None = None,
         former: tuple[str, ...] = (),
@@ -276,7 +302,7 @@ def _algorithm_decorator(kind: str) -> Callable[..., Algorithm]:
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         more |= {"changes_lane": changes_lane, "keeps_one_stamp": keeps_one_stamp}
         more |= {"bounds": bounds or {}, "rtl": rtl, "former": former}
-        more |= {"uses_headroom": uses_headroom}
+        more |= {"uses_headroom": uses_headroom, "alters_frames": alters_frames}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind

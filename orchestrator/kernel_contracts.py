@@ -120,7 +120,10 @@ CONTRACTS: Mapping[str, Mapping[str, KernelContract]] = {
     "delay_line": {
         "delay": KernelContract(
             "The last bit of a frame was sent.",
-            "ps until the frame arrives, or `LOST`",
+            "ps until the frame arrives, or `LOST`. On a link with stages each adds what it "
+            "answers beyond `port.delay`",
+            "`message` (`StageMessage`; `message.mark`: `FCS_WRONG`, `FCS_RIGHT`), of an algorithm "
+            "that `alters_frames`",
         ),
     },
     "traffic": {

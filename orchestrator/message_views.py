@@ -83,6 +83,8 @@ class SegmentMessage(Protocol):
     """Number of the segment in its flow, from 0 on."""
     mark: int
     """TOS octet of the frame; ECN codepoint in the low two bits (RFC 3168)."""
+    feedback: int
+    """1: of a RoCEv2 packet, that it requests an acknowledgement (AckReq)."""
 
 
 class AckMessage(Protocol):
@@ -116,3 +118,14 @@ class RequestMessage(Protocol):
     """Octets in all that the flow wants credit for."""
     offset: int
     """Octets that the flow sends without credit."""
+
+
+class StageMessage(Protocol):
+    """Changes of a frame by a delay line that declares `alters_frames`, beside its answer."""
+
+    mark: int
+    """FCS_WRONG or FCS_RIGHT: the frame's octets are corrupted; 0: they are not."""
+    copies: int
+    """Copies that follow the frame, 0 to 16; each passes the stages behind this one by itself."""
+    due: int
+    """ps that the frame is held back beyond the answer: frames behind it overtake it."""

@@ -13,7 +13,7 @@ KNOWN = {"current_rate": ACTIVE, "target_rate": ACTIVE, WINDOW: WINDOW, RTT: RTT
 """The core's gauges that do not always have a value -> what is 0 while they have none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """One sampled quantity. `kind` is "gauge" (a value) or "counter" (cumulative since start).
 

@@ -7,6 +7,8 @@ A plugin that cannot be loaded, or that contributes something unusable, becomes 
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
@@ -148,9 +150,15 @@ class Registry:
         return found
 
     def plans(self) -> dict[str, Path]:
-        """Shipped plans by name."""
-        paths = [path for _, path in self._call_all("tailback_plans", _is_plan)]
-        return {path.stem: path for path in sorted(paths)}
+        """Shipped plans by name. Of two plans of one name the second is left out and named."""
+        found: dict[str, tuple[str, Path]] = {}
+        for plugin, path in self._call_all("tailback_plans", _is_plan):
+            first, other = found.setdefault(path.stem, (plugin, path))
+            if other != path:
+                origin = self._origins.get(first, first)
+                text = f"its plan {path.stem!r} is left out, because {origin} has one of that name"
+                self.blame(plugin, text)
+        return {name: path for name, (_, path) in sorted(found.items())}
 
     def bring(
         self, module: ModuleType, name: str, origin: str, globals_: list[Algorithm]
@@ -274,12 +282,20 @@ class Registry:
             self._ours.add(name)
         try:
             module = point.load()
+            if not hasattr(module, "__dict__"):
+                raise TypeError(f"{module!r} has no hooks; name a module in the entry point")
             self.manager.register(module, name=name)
+        except pluggy.PluginValidationError as error:
+            self.blame(name, _wrong_arguments(error))
+            return
         except (Exception, SystemExit) as error:
             self.blame(name, sentence_of(error))
             return
-        for attribute in vars(module):
-            if attribute.startswith("tailback_") and not hasattr(hookspecs, attribute):
+        hooks = [attribute for attribute in dir(module) if attribute.startswith("tailback_")]
+        if not hooks and not isinstance(module, ModuleType):
+            self.blame(name, "it has no hooks; name the module that has them in the entry point")
+        for attribute in hooks:
+            if not hasattr(hookspecs, attribute):
                 self.blame(name, f"there is no hook {attribute}; {near(attribute, HOOKS)}")
 
     def third_party_files(self) -> dict[Path, str]:
@@ -334,6 +350,18 @@ class Registry:
 def sentence_of(error: BaseException) -> str:
     """Type and first line of an error."""
     return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _wrong_arguments(error: pluggy.PluginValidationError) -> str:
+    """Hook, unknown arguments and those that it takes, of pluggy's error about a function."""
+    text = str(error)
+    hook = re.search(r"for hook '(\w+)'", text)
+    given = re.search(r"Argument\(s\) \{(.*)\} are declared", text)
+    if hook is None or given is None:
+        return " ".join(text.split())
+    wrong = ", ".join(sorted(given[1].split(", ")))
+    known = ", ".join(inspect.signature(getattr(hookspecs, hook[1])).parameters) or "none"
+    return f"{hook[1]}: unknown arguments {wrong}; it takes: {known}"
 
 
 def _is_frame_type(thing: Any) -> str | None:

@@ -19,6 +19,9 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
     from plugins.bcn import BCN_CP, BCN_RP
+    from plugins.bit_errors import BIT_ERRORS
+    from plugins.burst_loss import GILBERT_ELLIOTT
+    from plugins.class_marking import RED_BY_CLASS
     from plugins.codel import CODEL
     from plugins.credit_flow_control import LINK_CREDITS
     from plugins.csig import CSIG
@@ -31,6 +34,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.ets import ETS
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_endpoints import FECN_REFLECTOR, FECN_RP
+    from plugins.frame_duplication import DUPLICATION
+    from plugins.frame_reordering import REORDERING
     from plugins.host_jitter import AS_MACHINE
     from plugins.hpcc import HPCC
     from plugins.inband_telemetry import INT
@@ -68,6 +73,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         P4QCN_CP,
         P4QCN_RP,
         RED,
+        RED_BY_CLASS,
         DCQCN_RP,
         DCTCP,
         SWIFT,
@@ -93,7 +99,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     schedulers = [ROUND_ROBIN, STRICT, DRR, ETS]
     buffers = [STATIC, DYNAMIC_THRESHOLD]
     switches = [*flow_control, *schedulers, *buffers]
-    return [*qcn, *others, *switches, *stimuli, FIXED, JITTERED, LOSSY, AS_MACHINE]
+    lines = [FIXED, JITTERED, LOSSY, GILBERT_ELLIOTT, BIT_ERRORS, DUPLICATION, REORDERING]
+    return [*qcn, *others, *switches, *stimuli, *lines, AS_MACHINE]
 
 
 @hookimpl

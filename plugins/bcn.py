@@ -55,6 +55,10 @@ class BcnCongestionPoint(Params):
         150_000, ge=64, le=10**9, description="octets that arrive from message to message"
     )
 
+    def sends_cnm(self) -> bool:
+        """Always."""
+        return True
+
 
 class BcnReactionPoint(Params):
     """Parameters of the reaction point."""

@@ -6,6 +6,10 @@ more it is that (4.3), and with `fast_convergence` a flow whose windows fall lea
 start, what a mark, a timeout and an idle flow do, and that one cut stands for all that was sent
 before it, are as in `newreno`; after a timeout K is 0 and W_max is where slow start ended (4.8).
 
+A cut leaves 0.7 of what was under way (4.6: flight_size), if that is less than the window. Slow
+start ends at twice of what a link or the transport lets under way, so that a loss then leaves 0.35
+of the window, and W_max is the window. Linux cuts the window itself.
+
 Windows count octets of whole frames, times ms. What a division by the window leaves of one
 acknowledgement's growth is carried to the next one's. Not in it: HyStart++.
 """

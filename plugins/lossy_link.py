@@ -19,6 +19,7 @@ from tailback.plugin import (
     Params,
     Ratio,
     RatioLimit,
+    compiled,
     delay_line,
     lfsr_next,
     record,
@@ -45,11 +46,17 @@ class Lossy(Params):
 STATE = record("lfsr")
 
 
+@compiled
+def is_of_kinds(frame_kinds, kind):
+    """True if a parameter `frame_kinds` (its place among all, cnm, data) names a frame's kind."""
+    if frame_kinds == ONLY_CNM:
+        return kind == CNM
+    return frame_kinds != ONLY_DATA or kind == DATA
+
+
 def delay(state, params, port, frame, now, message):
     """The link's delay, or that the frame is lost."""
-    if params.frame_kinds == ONLY_CNM and frame.kind != CNM:
-        return port.delay
-    if params.frame_kinds == ONLY_DATA and frame.kind != DATA:
+    if not is_of_kinds(params.frame_kinds, frame.kind):
         return port.delay
     state.lfsr = lfsr_next(state.lfsr)
     if state.lfsr * params.loss_rate_den < params.loss_rate_num << 32:

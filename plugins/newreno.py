@@ -3,10 +3,12 @@
 Up to `threshold` the window grows by what is acknowledged, by two segments at the most (RFC 3465),
 then by a segment per window. A loss, or an ECN mark (RFC 3168), sets it to half of what was under
 way, once for all that was sent before the cut (RFC 9002, 7.3.2, says so by times what RFC 6582 says
-by sequence numbers): the transport says when lost data was made, an acknowledgement echoes when
-its segment left. Until what left after the cut is acknowledged the window does not grow, nor does
-one that is not used. A loss that only the transport's timer finds leaves one segment. After `idle`
-without anything under way the window is the initial one at most (RFC 5681, 4.1).
+by sequence numbers): the transport says when lost data was made, an acknowledgement echoes when its
+segment left. Until what left after the cut is acknowledged the window does not grow, nor does one
+that is not used. Slow start may go on until the window is twice what is under way, where a link or
+the transport limits that: a loss then leaves a quarter of the window. A loss that only the
+transport's timer finds leaves one segment. After `idle` without anything under way the window is
+the initial one at most (RFC 5681, 4.1).
 
 What is sent again, and when, is the transport's (`selective`, `go-back-n`). Windows count octets of
 whole frames.

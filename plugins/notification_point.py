@@ -12,7 +12,8 @@ returns the header of the marked frame (P4QCN, section 4.2.4); `qcn` answers eve
 `qcn-cp` whose `tell` is "destination" by a CNM.
 
 Switches send its messages ahead of all data, whatever their `priority` is: no lane and no PFC holds
-them. The priority is what a device of another maker, or a capture, has of it.
+them. The priority is what a device of another maker, or a capture, has of it. With `cnps =
+"queued"` in the plan's headers CNPs wait in the lane of their priority instead.
 """
 
 from __future__ import annotations
@@ -75,6 +76,19 @@ class NotificationPoint(Params):
     def from_table(cls, table: dict[str, Any], where: str = "", *, bare: bool = False) -> Self:
         """As for every algorithm; `interval` may have NVIDIA's name, and then its unit."""
         return super().from_table(translated(table, where, OF_RECEIVERS), where, bare=bare)
+
+    def sends_cnm(self) -> bool:
+        """Where its messages are CNMs."""
+        return self.message == "cnm"
+
+    def returns_headers(self) -> bool:
+        """Where its messages are returned headers."""
+        return self.message == "returned"
+
+    def goes_on_in(self) -> tuple[int, ...]:
+        """The priority of its CNPs, where the data frame does not give it."""
+        named = self.message == "cnp" and self.priority != OF_THE_FRAME
+        return (self.priority,) if named else ()
 
     @model_validator(mode="after")
     def _says_the_priority_once(self) -> Self:

@@ -110,6 +110,14 @@ class QcnCongestionPoint(Params):
         """With three points the frame carries the feedback on."""
         return self.tell == "destination"
 
+    def feedback_in_dscp(self) -> bool:
+        """With three points."""
+        return self.tell == "destination"
+
+    def sends_cnm(self) -> bool:
+        """With two points."""
+        return self.tell != "destination"
+
     def needless(self) -> frozenset[str]:
         """Frames that leave matter where they are sampled, and to the clock of `keep_alive`."""
         looks = self.sampling == "departure" or self.keep_alive

@@ -79,20 +79,31 @@ STATE = record("lfsr")
 
 
 @compiled
-def _mark(state, params, queue, frame):
-    """Mark a frame by chance; `queue.bytes` does not hold it."""
-    above = queue.bytes - params.low
+def mark_by_line(state, queue, frame, low, high, num, den):
+    """Mark a frame by chance: none up to a queue of `low` octets, num/den at `high`, all above;
+    `queue.bytes` does not hold the frame."""
+    above = queue.bytes - low
     if above <= 0 or frame.mark & CE == NOT_ECT:
         return
-    if queue.bytes <= params.high:
+    if queue.bytes <= high:
         state.lfsr = lfsr_next(state.lfsr)
-        share = (above << DRAW_BITS) // (params.high - params.low)
-        if (
-            state.lfsr >> (32 - DRAW_BITS)
-            >= share * params.max_probability_num // params.max_probability_den
-        ):
+        share = (above << DRAW_BITS) // (high - low)
+        if state.lfsr >> (32 - DRAW_BITS) >= share * num // den:
             return
     frame.mark |= CE
+
+
+@compiled
+def _mark(state, params, queue, frame):
+    mark_by_line(
+        state,
+        queue,
+        frame,
+        params.low,
+        params.high,
+        params.max_probability_num,
+        params.max_probability_den,
+    )
 
 
 def on_arrival(state, params, queue, frame, now, message):

@@ -39,6 +39,10 @@ class CraftedMessages(Params):
         0, ge=-LARGEST, le=LARGEST, description="feedback increment per message; clipped to 0 .. 63"
     )
 
+    def sends_cnm(self) -> bool:
+        """Always."""
+        return True
+
 
 STATE = record("sent")
 

@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,12 @@ def _walk() -> Iterator[Path]:
     yield from ROOT.glob("*.py")
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """Syntax tree of a source: several rules read the same ones."""
+    return ast.parse(text)
+
+
 def private_words(sources: Mapping[str, str]) -> list[str]:
     """`path:line: text` of every use of the private word."""
     return [
@@ -102,7 +109,7 @@ def vague_names(sources: Mapping[str, str]) -> list[str]:
     packages = {parent for path in sources for parent in Path(path).parents}
     wrong = [f"{path}/" for path in sorted(packages) if name_words(path.name) & VAGUE]
     for path, text in sources.items():
-        names = [Path(path).stem, *(node.name for node in _definitions(ast.parse(text)))]
+        names = [Path(path).stem, *(node.name for node in _definitions(parsed(text)))]
         wrong += [f"{path}: {name}" for name in names if name_words(name) & VAGUE]
     return wrong
 
@@ -117,15 +124,18 @@ def _definitions(
 
 def docstrings(sources: Mapping[str, str]) -> list[tuple[str, str]]:
     """(`path: name`, docstring) of modules, public functions, methods and classes."""
-    listed = []
-    for path, text in sources.items():
-        tree = ast.parse(text)
-        public = [node for node in _definitions(tree) if not node.name.startswith("_")]
-        for node in (tree, *public):
-            text_of_node = ast.get_docstring(node)
-            if text_of_node:
-                listed.append((f"{path}: {getattr(node, 'name', 'module')}", text_of_node))
-    return listed
+    return [
+        (f"{path}: {name}", docstring)
+        for path, text in sources.items()
+        for name, docstring in _docstrings(text)
+    ]
+
+
+@cache
+def _docstrings(text: str) -> list[tuple[str, str]]:
+    public = [node for node in _definitions(parsed(text)) if not node.name.startswith("_")]
+    named = ((getattr(n, "name", "module"), ast.get_docstring(n)) for n in (parsed(text), *public))
+    return [(name, docstring) for name, docstring in named if docstring]
 
 
 def free_relatives(sources: Mapping[str, str]) -> list[str]:

@@ -2,14 +2,14 @@
 
 The first frame of a source comes at its `start`, every further one as much later as it came behind
 the first in the capture, divided by `speed`. Each is as long as it was, without FCS; the plan's
-`frame` does not matter. A frame shorter than `min_frame` is made as long as that, one longer than
-`max_frame` is cut to that, and a note of the run says how many. A source that was held (a full host
-queue, a stop) makes up for what it missed.
+`frame` does not matter. An IP packet that was captured without a link header (raw IP, BSD loopback)
+is longer by an Ethernet header. A frame shorter than `min_frame` is made as long as that, one
+longer than `max_frame` is cut to that, and a note of the run says how many. A source that was held
+(a full host queue, a stop) makes up for what it missed.
 """
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -28,6 +28,7 @@ from tailback.plugin import (
     RatioLimit,
     Sender,
     Size,
+    cached_per_file,
     compiled,
     from_file,
     record,
@@ -61,7 +62,7 @@ class Captured:
     notes: tuple[str, ...]
 
 
-@functools.cache
+@cached_per_file
 def read_capture(path: str) -> Captured:
     """The frames of a capture that a source can repeat, and what the file states of the others."""
     from tailback.plugin import NO_TIME, HeaderKind, dissect, open_capture
@@ -78,6 +79,7 @@ def read_capture(path: str) -> Captured:
     ]
     numbers: dict[bytes, int] = {}
     parts = [np.zeros((0, 4), np.int64)]
+    headerless = 0
     with open_capture(path, ethernet=True) as stream:
         for batch in stream.batches():
             headers = dissect(batch, stream.interfaces)
@@ -90,11 +92,14 @@ def read_capture(path: str) -> Captured:
                 flows[index] = numbers.setdefault(key, len(numbers))
             part = np.empty((len(keys), 4), np.int64)
             part[:, 0] = batch.time_ns[keep]
-            part[:, 1] = batch.original[keep]
+            missing = np.array([one.missing_octets for one in stream.interfaces], np.int64)
+            added = missing[batch.interface[keep]]
+            headerless += int((added > 0).sum())
+            part[:, 1] = batch.original[keep] + added
             part[:, 2] = flows[member.reshape(-1)] if len(keys) else 0
             part[:, 3] = batch.direction[keep]
             parts.append(part)
-        notes = _capture_notes(stream)
+        notes = _capture_notes(stream, headerless)
     table = np.concatenate(parts)
     if not len(table):
         raise BadInput(path, "holds no frame that a source could repeat")
@@ -110,8 +115,11 @@ def read_capture(path: str) -> Captured:
     return Captured(ordered, tuple(notes))
 
 
-def _capture_notes(stream: Any) -> list[str]:
-    """What the file states that it lacks, and what of it is no sound frame."""
+def _capture_notes(stream: Any, headerless: int) -> list[str]:
+    """What the file states that it lacks, and what of it is no sound frame.
+
+    `headerless`: IP packets that were captured without a link header.
+    """
     lost = sum(one.dropped or 0 for one in stream.interfaces)
     untimed = sum(one.untimed for one in stream.interfaces)
     errors: dict[str, int] = {}
@@ -119,6 +127,9 @@ def _capture_notes(stream: Any) -> list[str]:
         for name, count in interface.link_errors.items():
             errors[name] = errors.get(name, 0) + count
     found = []
+    if headerless:
+        text = f"{headerless} captured IP packets have no link header and are sent with one of "
+        found.append(text + "Ethernet, 14 B longer")
     if lost:
         found.append(f"the capture itself lost {lost} frames, which are not sent")
     if untimed:
@@ -184,6 +195,10 @@ class Trace(Params):
         if self.direction != "all":
             mine &= table[:, DIRECTION] == ("all", "in", "out").index(self.direction)
         return table[mine, LENGTH]
+
+    def least_frame(self) -> int:
+        """`min_frame`."""
+        return self.min_frame
 
     def frame_lengths(self) -> tuple[int, int] | None:
         """As captured, within `min_frame` and `max_frame`; None where no frame is repeated."""

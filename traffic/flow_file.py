@@ -16,14 +16,20 @@ its rows seven int64 each are kept.
 from __future__ import annotations
 
 import csv
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tailback.plugin import BadInput, Problem, UnitError, parse_duration, parse_size
+from tailback.plugin import (
+    BadInput,
+    Problem,
+    UnitError,
+    cached_per_file,
+    parse_duration,
+    parse_size,
+)
 
 BATCH = 65_536
 """Rows that are read at once."""
@@ -77,7 +83,7 @@ class FlowFile:
     """int64[rows]: that number."""
 
 
-@functools.cache
+@cached_per_file
 def read_flow_file(path: str) -> FlowFile:
     """The rows of a file. Raises BadInput with the first row that cannot be used."""
     try:
@@ -207,12 +213,14 @@ class _ParquetReader:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.path, self._error = path, pa.ArrowException
+        self.path, self._errors = path, (pa.ArrowException, ValueError)
         try:
             self._file = pq.ParquetFile(path)
-        except pa.ArrowException as error:
+            self.header = list(self._file.schema_arrow.names)
+        except self._errors as error:
             raise BadInput(path, f"is not a Parquet file: {error}") from None
-        self.header = list(self._file.schema_arrow.names)
+        if len(set(self.header)) < len(self.header):
+            raise BadInput(path, "has two columns of one name")
 
     def batches(self) -> Iterator[tuple[dict[str, Sequence[Any]], list[int]]]:
         """Column -> values of some rows, and their numbers."""
@@ -222,7 +230,7 @@ class _ParquetReader:
                 columns = dict(zip(self.header, map(_texts, batch.columns), strict=True))
                 yield columns, list(range(first, first + batch.num_rows))
                 first += batch.num_rows
-        except self._error as error:
+        except self._errors as error:
             raise BadInput(self.path, f"is not a Parquet file: {error}") from None
 
 

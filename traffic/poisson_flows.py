@@ -18,7 +18,6 @@ import numpy as np
 from pydantic import Field
 
 from tailback.plugin import (
-    HEADERS,
     Algorithm,
     ApplicationMessages,
     Connections,
@@ -210,7 +209,7 @@ def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     """The schedule of `poisson`."""
     cdf = distribution(params, ends)
     random = ends.random(params.random_stream)
-    bits = mean_of_frames(cdf, ends.frame, HEADERS) * 8
+    bits = mean_of_frames(cdf, ends.frame, ends.plain_headers) * 8
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     sources = np.array([source for source, _ in ends.pairs])
     for source in dict.fromkeys(sources.tolist()):

@@ -9,7 +9,6 @@ for each. Rows outside of the entry's time, from `start` to `stop`, are left out
 
 from __future__ import annotations
 
-import functools
 from typing import Annotated, Literal
 
 import numpy as np
@@ -21,6 +20,7 @@ from tailback.plugin import (
     Connections,
     Params,
     Sender,
+    cached_per_file,
     from_file,
     messages,
 )
@@ -59,7 +59,7 @@ class RecordedFlows(Params):
         return -(-most * sender.flows // max(sender.all_flows, 1))
 
 
-@functools.cache
+@cached_per_file
 def _most_frames(path: str, span: int, segment: int) -> int:
     """The most frames of messages that start within `span` ps, of `segment` octets each."""
     table = load(path)

@@ -18,6 +18,10 @@ class Sockets(Params):
     ecn: bool = Field(False, description="TCP asks for ECN (net.ipv4.tcp_ecn = 1)")
     rdma: bool = Field(False, description="programs have RDMA, by soft-RoCE (rdma_rxe)")
 
+    def sends_ect(self) -> bool:
+        """With `ecn`."""
+        return self.ecn
+
 
 SOCKETS = Algorithm(
     "sockets",

@@ -44,6 +44,10 @@ class Tcp(Params):
     )
     ecn: bool = Field(False, description="segments are ECN-capable, marks halve the window")
 
+    def sends_ect(self) -> bool:
+        """With `ecn`."""
+        return self.ecn
+
 
 STATE = np.dtype(
     [

@@ -249,7 +249,7 @@ def acknowledged(state, params, flow, frame, now, message):
             state.recover = state.nxt
             state.look = state.una + 1
             state.urgent = 1
-        elif frame.mark == 3 and state.una >= state.reduced:
+        elif frame.mark & 3 == 3 and state.una >= state.reduced:
             reduce(state, params, now)
             state.window = state.threshold
             state.reduced = state.nxt

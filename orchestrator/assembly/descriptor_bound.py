@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from orchestrator.assembly.node_rows import MESSAGE_FRAMES
 from orchestrator.engine.frames.frame_layout import MINIMUM
 from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
-from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch, Use
 from orchestrator.plan.entity_names import Flow
 from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
+from orchestrator.plan.frame_lengths import bridged_frames
 from orchestrator.plan.lossless_lanes import memory_octets
 
 CONTROL_PER_PORT = 64
@@ -39,8 +40,10 @@ def _describes(resolved: ResolvedPlan, flow: Flow) -> bool:
 
 
 def _shortest(resolved: ResolvedPlan) -> int:
+    if bridged_frames(resolved.plan):
+        return MINIMUM
     if any(_has_short_frames(use) for use in resolved.uses["traffic"].values()):
-        return HEADERS
+        return resolved.plan.headers.options().octets
     return min((entry.frame for entry in resolved.plan.traffic.values()), default=MINIMUM)
 
 
@@ -49,11 +52,12 @@ def _in_host_queue(resolved: ResolvedPlan, flow: Flow, shortest: int) -> int:
     node = resolved.plan.nodes[flow.node]
     assert isinstance(node, Nic)
     frame = resolved.plan.traffic[flow.entry].frame
+    headers = resolved.plan.headers.options().octets
     use = resolved.use("traffic", flow.entry)
     if use is not None and use.algorithm.messages is not None:
-        return MESSAGE_FRAMES * frame // HEADERS + 1
+        return MESSAGE_FRAMES * frame // headers + 1
     if use is not None and use.algorithm.programs:
-        return max(node.host_queue, frame) // HEADERS + 1
+        return max(node.host_queue, frame) // headers + 1
     return max(node.host_queue, shortest) // frame + 1
 
 
@@ -84,6 +88,7 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
             // shortest
         )
         total += CONTROL_PER_PORT + (0 if waits else ON_THE_WIRE)
+        total += math.prod(1 + use.params.most_copies() for use in resolved.stages(port.link)) - 1
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
             buffer = node_.buffer_of(port.name)
@@ -141,9 +146,9 @@ def _octets_in_flight(
 ) -> int:
     """Octets that a delay line of a link can hold where frames stay `longer` ps than its delay."""
     link = resolved.plan.links[name]
-    use = resolved.use("delay_line", name)
-    added = 0 if use is None else use.params.most_added()
-    if added is None:
+    each = [use.params.most_added() for use in resolved.stages(name)]
+    added = sum(one for one in each if one is not None)
+    if None in each:
         return link.buffer
     delay = max(link.delay, link.delay_back or 0, *later["delay"], 0)
     rate = max(link.rate, *later["rate"], 0)

@@ -1,4 +1,5 @@
-"""Rows of the faults that the timeline injects into single frames, at the ports where they act."""
+"""Rows of injectors: the faults that the timeline injects into single frames, and the stages of
+links, at the ports where they act."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from orchestrator.engine.records import (
     INJECT_DROP,
     INJECT_DUPLICATE,
     INJECT_MARK,
+    NONE,
 )
-from orchestrator.plan import Action, ResolvedPlan
+from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.timeline_actions import injections_at
 
 ACTIONS = {
@@ -23,22 +25,41 @@ ACTIONS = {
 }
 
 
-def injector_rows(actions: tuple[Action, ...]) -> dict[str, int]:
-    """Link direction -> row of the injector of its sender."""
-    return {entity: row for row, entity in enumerate(injections_at(actions))}
+def injector_rows(resolved: ResolvedPlan) -> dict[str, int]:
+    """Link direction -> row of the injector of its sender: where the timeline injects faults, and
+    behind these where a link has stages."""
+    injected = list(injections_at(resolved.actions))
+    staged = [way.entity for way in resolved.plan.directions() if resolved.is_staged(way.link)]
+    return {entity: row for row, entity in enumerate(dict.fromkeys([*injected, *staged]))}
+
+
+def stage_rows(resolved: ResolvedPlan, indices: Indices) -> dict[str, range]:
+    """Link direction with stages -> rows of these, in the order of the rows of ports, in which
+    `node_rows` adds them."""
+    ways = {way.sender.entity: way for way in resolved.plan.directions()}
+    found: dict[str, range] = {}
+    first = 0
+    for sender in indices.ports:
+        way = ways[sender]
+        if resolved.is_staged(way.link):
+            found[way.entity] = range(first, first + len(resolved.stages(way.link)))
+            first = found[way.entity].stop
+    return found
 
 
 def add_injectors(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
-    """Add an injector for each port whose frames the timeline injects faults into.
+    """Add an injector for each port whose frames the timeline injects faults into, or whose link
+    has stages.
 
     All rows of ports are there. Each frame of such a port has its events in time: a link that an
-    action names is none whose frames are delivered late or counted ahead (`node_rows`), and no port
-    with an injector is lazy (`lazy_eligibility`).
+    action names, or that has stages, is none whose frames are delivered late or counted ahead
+    (`node_rows`), and no port with an injector is lazy (`lazy_eligibility`).
     """
-    for entity, steps in injections_at(resolved.actions).items():
-        port = builder.ports[indices.sender(entity)]
+    steps_of = injections_at(resolved.actions)
+    for entity in injector_rows(resolved):
+        sender = indices.sender(entity)
         first = len(builder.injections)
-        for step in steps:
+        for step in steps_of.get(entity, ()):
             builder.add(
                 builder.injections,
                 action=ACTIONS[step.verb],
@@ -46,5 +67,13 @@ def add_injectors(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indice
                 at=step.at,
                 **step.values,
             )
-        last = len(builder.injections)
-        port["injector"] = 1 + builder.add(builder.injectors, first=first, last=last)
+        stages = builder.stages_of.get(sender, range(0))
+        builder.ports[sender]["injector"] = 1 + builder.add(
+            builder.injectors,
+            first=first,
+            last=len(builder.injections),
+            first_stage=stages.start,
+            last_stage=stages.stop,
+            copies_head=NONE,
+            copies_tail=NONE,
+        )

@@ -1,9 +1,10 @@
 """Lazy ports and inputs: ports that need no event for a frame that leaves, as no observer sees it
 before the port is read, and inputs of switches that need none for a transfer that ends.
 
-Everything that an engine defers is a field of a row that this module and `node_rows` set. The
-reference mode (`TAILBACK_EAGER=1`, option `eager` of target `simulated`) unsets them all: each
-departure, transfer and delivery is an event of its own, and the results are the same to the byte.
+The rule that the engine keeps for them is stated in `engine.node.event_sync`. Everything that an
+engine defers is a field of a row that this module and `node_rows` set. The reference mode
+(`TAILBACK_EAGER=1`, option `eager` of target `simulated`) unsets them all: each departure, transfer
+and delivery is an event of its own, and the results are the same to the byte.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def lacks_departure_hook(resolved: ResolvedPlan, entity: str, port: Port) -> int
     """1: the congestion point of a buffer, if any, has nothing to do for frames that leave it.
 
     A kernel that does nothing may have something to do once its parameters have changed. A run that
-    is changed while it goes on calls it again by the port (`engine.node.port.be_in_time`); the
+    is changed while it goes on calls it again by the port (`disable_laziness`); the
     buffer of an input has no such call.
     """
     use = resolved.use("congestion_point", entity)
@@ -70,11 +71,11 @@ def mark_lazy_ports(
     builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, nodes: Collection[int]
 ) -> None:
     """Mark the ports whose data leaves without events and the inputs that are calm (see
-    `engine.node.late`, `engine.node.transfer`), of the nodes (rows) that this world drives; all
+    `engine.node.event_sync`), of the nodes (rows) that this world drives; all
     rows are there.
 
     There is one lane. Every frame that is data is only counted where it arrives, where a port is to
-    be late; and none is of a group.
+    be late; and none is of a group. No CNP waits among them.
     """
     if max(builder.lane_of) > 0 or any(row.get("copies", 0) != 0 for row in builder.flows):
         return
@@ -84,6 +85,8 @@ def mark_lazy_ports(
         kept = side["retain"] or side["shared"] or builder.ports[queue["port"]]["node"] not in nodes
         queue["calm"] = int(not kept and _is_passive(resolved, entity))
     if any(row.get("mode", FRAMES) != FRAMES for row in builder.flows):
+        return
+    if builder.headers.queued_cnps:
         return
     for port in builder.ports:
         lane = builder.lanes[port["first_lane"]]
@@ -99,7 +102,7 @@ def mark_lazy_ports(
 
 def _is_passive(resolved: ResolvedPlan, entity: str) -> bool:
     """True if no algorithm that observes a buffer acts on frames that leave it while it
-    does not pause its neighbour, and that stays so (`engine.node.port.be_in_time`)."""
+    does not pause its neighbour, and that stays so (`disable_laziness`)."""
     for kind, event in DEPARTURE_EVENTS.items():
         use = resolved.use(kind, entity)
         if use is None or event not in use.algorithm.kernels:
@@ -131,7 +134,7 @@ MOST_FLOWS = 8
 
 
 def mark_lazy_nics(builder: WorldBuilder, nodes: Collection[int]) -> None:
-    """Give the ports that are late and their flows an agenda (see `engine.node.late_nic`), of the
+    """Give the ports that are late and their flows an agenda (see `engine.node.event_sync`), of the
     nodes (rows) that this world drives.
 
     All rows are there. Frames are made by kernels alone, there is one lane, and whatever a NIC does
@@ -139,7 +142,7 @@ def mark_lazy_nics(builder: WorldBuilder, nodes: Collection[int]) -> None:
     """
     if any(row.get("mode", FRAMES) != FRAMES or row.get("copies", 0) for row in builder.flows):
         return
-    if max(builder.lane_of) > 0:
+    if max(builder.lane_of) > 0 or builder.headers.queued_cnps:
         return
     flows: dict[int, list[int]] = {}
     for row, flow in enumerate(builder.flows):

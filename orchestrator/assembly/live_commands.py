@@ -8,7 +8,8 @@ from orchestrator.assembly.descriptor_bound import descriptors
 from orchestrator.assembly.queue_rows import units_of
 from orchestrator.assembly.timeline_commands import commands_of
 from orchestrator.assembly.world_assembly import Assembly
-from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, wake_at
+from orchestrator.engine.node.actors import COMMANDS_ACTOR
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import DISABLE_LAZINESS
 from orchestrator.errors import BadInput
@@ -53,10 +54,10 @@ def check_room(assembly: Assembly, resolved: ResolvedPlan, action: Action) -> No
     """Raises BadInput when a step of `resolved` needs more memory than the world was given."""
     wired = assembly.world.octets.shape[0] > 1
     need = descriptors(resolved, late=wired)
-    if need > len(assembly.world.free):
+    if need > assembly.room.bound:
         raise BadInput(
             action.key,
-            f"this run has room for {len(assembly.world.free)} frames at once, and {action.to} may "
+            f"this run has room for {assembly.room.bound} frames at once, and {action.to} may "
             f"need {need}; a smaller value is expected, or a run that begins with it",
         )
     if action.kind not in ("congestion_point", "queue"):

@@ -14,6 +14,7 @@ from orchestrator.engine.records import MESSAGE, NEVER, NONE
 from orchestrator.engine.workload import ApplicationMessages, Connections
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Nic, Plan, ResolvedPlan
+from orchestrator.plan.queue_pairs import packet_lengths
 
 MOST_MESSAGES = 5_000_000
 """Of all entries together: some 300 MB."""
@@ -35,18 +36,26 @@ def connections(resolved: ResolvedPlan, name: str) -> Connections:
     rates = _line_rates(plan)
     pairs = tuple(pair for pair in entry.pairs for _ in range(entry.flows))
     via = plan.links[entry.via].rate if entry.via else 0
+    frame, octets = entry_lengths(resolved, name)
     return Connections(
         name=name,
         seed=plan.seed,
         pairs=pairs,
         line_rates=np.array([via or rates[source] for source, _ in pairs], np.int64),
-        frame=entry.frame,
+        frame=frame,
         start=entry.start,
         stop=plan.duration if entry.stop is None else entry.stop,
-        headers=headers(room(resolved, name)),
+        headers=headers(room(resolved, name), octets),
+        plain_headers=octets,
         cdf=tuple(entry.cdf or ()),
         priority=entry.priority,
     )
+
+
+def entry_lengths(resolved: ResolvedPlan, name: str) -> tuple[int, int]:
+    """Octets of a full frame of a traffic entry, and those of its headers without stamps."""
+    options, frame = resolved.plan.headers.options(), resolved.plan.traffic[name].frame
+    return packet_lengths(options, resolved.use("transport", name), frame, options.octets)
 
 
 def _line_rates(plan: Plan) -> dict[str, int]:
@@ -88,10 +97,8 @@ def schedules(resolved: ResolvedPlan) -> Iterator[tuple[str, EntryMessages]]:
             continue
         gates += len(made.waiting.pauses)
         stop = resolved.plan.traffic[name].stop
-        yield (
-            name,
-            EntryMessages(flows, Gates(made.waiting.pauses, NEVER if stop is None else stop)),
-        )
+        until = NEVER if stop is None else stop
+        yield name, EntryMessages(flows, Gates.of(made.waiting, until))
 
 
 def _refused(resolved: ResolvedPlan, where: str, value: object, accepted: str) -> BadInput:

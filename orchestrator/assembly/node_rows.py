@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.clocks import drawn_phase, drift, phase
+from orchestrator.assembly.dscp_classes import dscp_maps
 from orchestrator.assembly.marking_histograms import histogram_rows
-from orchestrator.assembly.message_schedules import schedules
+from orchestrator.assembly.message_schedules import entry_lengths, schedules
 from orchestrator.assembly.queue_rows import add_queues
 from orchestrator.assembly.route_tables import add_routes
 from orchestrator.assembly.row_index import Indices, tree_of
@@ -45,6 +46,8 @@ from orchestrator.plan import (
 from orchestrator.plan.external_nodes import captured
 from orchestrator.plan.field_types import LONGEST_FRAME
 from orchestrator.plan.forwarding_hosts import forwarding_hosts
+from orchestrator.plan.lossless_lanes import obeys_pfc
+from orchestrator.plan.queue_pairs import frame_options
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
 MESSAGE_FRAMES = 2
@@ -68,6 +71,8 @@ def add_nodes(
         ports[port.node].append(row)
         links[port.node].append(plan.links[port.link])
     limiters_of = plan.limiters()
+    builder.headers = frame_options(plan.headers.options(), resolved.uses["transport"])
+    builder.dscp_maps, classifiers = dscp_maps(plan)
     for name, node in plan.nodes.items():
         rows = ports[name]
         limiters = [indices.limiters[limiter] for limiter in limiters_of.get(name, [])]
@@ -91,6 +96,8 @@ def add_nodes(
             shared_capacity=_shared_memory(node),
             forwards=int(name in forwarding_hosts(plan)),
             routed=int(isinstance(node, Switch) and node.forwards_by == "ip"),
+            classifier=classifiers.get(name, 0),
+            obeys_pfc=sum(1 << priority for priority in range(8) if obeys_pfc(node, priority)),
         )
         builder.drawn.append(SeededField("nodes", row, "lfsr", f"{name}/spread"))
     for number, lane in enumerate(indices.lanes):
@@ -147,10 +154,7 @@ def _add_ports(
     for entity, port in indices.ports.items():
         link = plan.links[port.link]
         back = link.delay if link.delay_back is None else link.delay_back
-        line = NONE
-        use = resolved.use("delay_line", port.link)
-        if use is not None and use.algorithm.name != "fixed-delay":
-            line = builder.instance(senders[entity].entity, use.algorithm, use.params)
+        line = _add_stages(builder, resolved, senders[entity], indices.port_rows[entity])
         far = senders[entity].receiver
         peer = indices.port_rows[far.entity]
         node, beyond = plan.nodes[port.node], plan.nodes[port.peer]
@@ -187,6 +191,27 @@ def _add_ports(
             builder.add(builder.lanes, queue=queue, ready_head=NONE, ready_tail=NONE, **held)
     for row, port in enumerate(indices.ports.values(), first_port):
         builder.ports[row]["scheduler"] = _add_scheduler(builder, resolved, indices, port, row)
+
+
+def _add_stages(builder: WorldBuilder, resolved: ResolvedPlan, way: Direction, port: int) -> int:
+    """Add the algorithms of a link direction's delay line, each with a state of its own. Returns
+    the instance of the first one; NONE where the frames take the link's delay.
+
+    The first one draws as it would alone, each further one by its own name: so no stage changes
+    what those before it draw.
+    """
+    staged = resolved.is_staged(way.link)
+    if not staged and resolved.is_fixed(way.link):
+        return NONE
+    names = [way.entity, *(way.stage(n) for n in range(1, len(resolved.stages(way.link))))]
+    instances = [
+        builder.instance(name, use.algorithm, use.params)
+        for name, use in zip(names, resolved.stages(way.link), strict=True)
+    ]
+    if staged:
+        rows = [builder.add(builder.stages, algorithm=instance) for instance in instances]
+        builder.stages_of[port] = range(rows[0], rows[-1] + 1)
+    return instances[0]
 
 
 def _add_scheduler(
@@ -316,6 +341,8 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     builder.gates = [one.gates for one in every.values() if one.gates is not None]
     carried = {name: iter(one.flows) for name, one in every.items()}
     rooms = {name: room(resolved, name) for name in plan.traffic}
+    options = plan.headers.options()
+    tos_of = [int(dscp) << 2 for dscp in builder.dscp_maps[0, :8]]
     messages = 0
     for row, flow in enumerate(plan.flows()):
         entry, use = plan.traffic[flow.entry], resolved.use("traffic", flow.entry)
@@ -340,15 +367,21 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             later = phase(resolved, flow, use, plan.links[indices.ports[port].link].rate)
             block["start"][block["start"] != NEVER] += later
             builder.messages.append(block)
-            own = _messages(messages, len(block), entry.frame, headers(rooms[flow.entry]))
+            full, octets = entry_lengths(resolved, flow.entry)
+            no_message = headers(rooms[flow.entry], octets)
+            own = _messages(messages, len(block), full, no_message) | {"headers": octets}
             messages += len(block)
         if (carrier := resolved.use("transport", flow.entry)) is not None:
             own["mode"] = TRANSPORT
-            own["length"] = entry.frame
+            own["length"] = entry_lengths(resolved, flow.entry)[0]
+            own["roce"] = carrier.params.roce_operation()
+            own["highest"] = own["latest"] = carrier.params.first_sequence()
+            builder.messages[-1]["first"] += carrier.params.first_sequence()
             name = f"{flow.entity}/transport"
             own["transport"] = builder.instance(name, carrier.algorithm, carrier.params)
             own["controlled"] = int(carrier.algorithm.leaves_control)
             own["stamps"] = rooms[flow.entry]
+        ecn = ECT0 if point is not None and point.params.sends_ect() else NOT_ECT
         shared = int(_shares(node) and own["mode"] == FRAMES)
         first_length, longest = use.params.frame_lengths() or (entry.frame, entry.frame)
         fields: Row = {
@@ -373,7 +406,9 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             "copies": len(flow.members),
             "first_copy": indices.flows[flow.at(first)] if flow.members else 0,
             "order_head": NONE,
-            "mark": ECT0 if point is not None and point.params.sends_ect() else NOT_ECT,
+            "mark": ecn | tos_of[entry.priority],
+            "ack_mark": tos_of[entry.acknowledged_in()],
+            "headers": options.octets,
             "limited": int(point is not None and _from_start(point.algorithm)),
             "ack_timer": NEVER,
             "back": NONE,

@@ -10,6 +10,7 @@ import numpy as np
 
 from orchestrator.assembly.ideal_fct import Paths, ideal_ps
 from orchestrator.assembly.marking_histograms import marking_tables
+from orchestrator.assembly.message_schedules import entry_lengths
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sample_columns import Probe, rows_at_distinct_times
 from orchestrator.assembly.source_activity import rates_set, sources_on
@@ -233,7 +234,8 @@ def _messages(first: Assembly, worlds: dict[str, World]) -> MessageTable | None:
         if mine.start < mine.stop:
             done[mine] = worlds[flow.destination].messages["done"][mine]
             start[mine] = worlds[flow.node].messages["start"][mine]
-            frame, none_of_it = plan.traffic[flow.entry].frame, headers(int(record.stamps))
+            frame, octets = entry_lengths(first.resolved, flow.entry)
+            none_of_it = headers(int(record.stamps), octets)
             ideal[mine] = ideal_ps(paths.of(flow), frame, none_of_it, rows["octets"][mine])
     kept = rows["octets"] < ENDLESS
     return MessageTable(

@@ -24,6 +24,7 @@ from orchestrator.engine.records import (
     SPREAD_FRAMES,
 )
 from orchestrator.plan import Plan, Switch
+from orchestrator.plan.external_nodes import facing
 from orchestrator.plan.shortest_paths import FAR, Distances, Hops, distances, tree
 
 NOWHERE = 0
@@ -43,6 +44,24 @@ def ports_by_address(world: World, node: int) -> np.ndarray:
     ways = world.routes[node][world.behind[:, 0]]
     found: np.ndarray = np.where(ways == LOCAL_DELIVERY, world.behind[:, 1], ways)
     return found
+
+
+def flood_ports(plan: Plan, indices: Indices) -> dict[int, list[int]]:
+    """Port that faces another device, of a switch that learns MAC addresses -> the others of that
+    switch which do: a frame for an unknown station that came in there leaves by each of them. Their
+    rows are the last of the ways, in this order."""
+    rows: dict[str, list[int]] = {}
+    for device in facing(plan).values():
+        for port in device.values():
+            node = plan.nodes[indices.ports[port].node]
+            if isinstance(node, Switch) and node.mac_learning is not None:
+                rows.setdefault(indices.ports[port].node, []).append(indices.port_rows[port])
+    return {
+        row: [other for other in mine if other != row]
+        for mine in rows.values()
+        if len(mine) > 1
+        for row in mine
+    }
 
 
 class _Routing:
@@ -89,6 +108,7 @@ class _Routing:
         for column, row in enumerate(own, first):
             self._return_route(row, column)
         self._add_trees(first + len(own))
+        builder.ways += [(COPY, *others) for others in flood_ports(plan, indices).values()]
 
     def _behind(self, name: str) -> tuple[int, int]:
         """Column of a NIC or sink, and the port that leads to it where that says HERE."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.assembly.injector_rows import injector_rows
+from orchestrator.assembly.injector_rows import injector_rows, stage_rows
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.world_builder import STATE_OF
 from orchestrator.errors import BadInput
@@ -21,14 +21,15 @@ from orchestrator.plan.endpoint_metrics import (
     RESENT,
     SOURCE,
 )
-from orchestrator.plan.entity_names import is_ours
+from orchestrator.plan.entity_names import is_ours, stage_holder
 from orchestrator.plan.input_problems import Clash
-from orchestrator.plan.link_metrics import INJECTED
+from orchestrator.plan.link_metrics import INJECTED, STAGED
 from orchestrator.plan.lossless_lanes import is_lossless
 from orchestrator.plan.metric import MARKS, WATCHDOG, Sampled
 from orchestrator.plan.metric_registry import ENTITIES, conditions_of, samples_of
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS, Use
 from orchestrator.plan.queue_metrics import ROUTES
+from orchestrator.plan.timeline_actions import injections_at
 from orchestrator.recording import ACTIVE, RTT, Column
 
 # Sample rows: one for each instant.
@@ -71,7 +72,7 @@ def _close_gaps(values: np.ndarray, rows: np.ndarray) -> None:
         to += length
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Probe:
     """A column and where its values lie. `owner` is the node whose world has them."""
 
@@ -145,19 +146,29 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
                 if kind != "pause" or is_lossless(plan, holder, lane):
                     observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
-    injectors = injector_rows(resolved.actions)
+    injectors, injected = injector_rows(resolved), injections_at(resolved.actions)
+    stages_of = stage_rows(resolved, indices)
     for entity, way in indices.directions.items():
         if not is_ours(plan, way.sender.node):
             continue
         row = indices.port_rows[way.sender.entity]
         add(samples_of("link"), way.sender.node, entity, "ports", row)
-        if entity in injectors:
+        if entity in injected:
             added = samples_of("link", INJECTED)
+            add(added, way.sender.node, entity, "injectors", injectors[entity])
+        if resolved.is_staged(way.link):
+            added = samples_of("link", STAGED)
             add(added, way.sender.node, entity, "injectors", injectors[entity])
         for number, lane in enumerate(indices.lanes if several else ()):
             lane_row = row * len(indices.lanes) + number
             add(ENTITIES["lane"], way.sender.node, entity + lane.suffix, "lanes", lane_row)
-        observe("delay_line", way.link, way.sender.node, entity, entity)
+        if not isinstance(plan.links[way.link].delay_line, tuple):
+            observe("delay_line", way.link, way.sender.node, entity, entity)
+            continue
+        for index, row in enumerate(stages_of[entity]):
+            stage, holder = way.stage(index), stage_holder(way.link, index)
+            add(ENTITIES["stage"], way.sender.node, stage, "stages", row)
+            observe("delay_line", holder, way.sender.node, stage, stage if index else entity)
     for nic, limiters in plan.limiters().items():
         point = resolved.use("reaction_point", nic)
         for limiter in limiters:

@@ -14,9 +14,10 @@ from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.shortest_paths import path
 
 
-def headers(hops: int) -> int:
-    """Octets of a frame that are no part of a message, with room for the stamps of `hops`."""
-    return HEADERS + (HEAD_OCTETS + STAMP_OCTETS * hops if hops else 0)
+def headers(hops: int, octets: int = HEADERS) -> int:
+    """Octets of a frame that are no part of a message, with room for the stamps of `hops` behind
+    `octets` of other headers."""
+    return octets + (HEAD_OCTETS + STAMP_OCTETS * hops if hops else 0)
 
 
 def room(resolved: ResolvedPlan, entry: str) -> int:

@@ -10,6 +10,7 @@ from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import MARK, NEVER, NONE, SERVE, SET, START_FLOW, STOP_FLOW
 from orchestrator.engine.workload import ENDLESS
 from orchestrator.plan import Action, Plan, ResolvedPlan
+from orchestrator.plan.entity_names import link_of, stage_index
 from orchestrator.plan.lossless_lanes import has_own_limit
 from orchestrator.plan.timeline_actions import INJECTION
 
@@ -142,5 +143,14 @@ def _field_addresses(
     elif kind == "traffic":
         instance = builder.flows[indices.flows[entity]]["algorithm"]
     else:
-        instance = builder.ports[indices.sender(entity)]["delay_line"]
+        instance = _stage_instance(builder, indices, entity)
     return [(f"params{instance}", 0, name)]
+
+
+def _stage_instance(builder: WorldBuilder | World, indices: Indices, entity: str) -> int:
+    """The instance of a link direction's delay line, or of one of its stages."""
+    port = builder.ports[indices.sender(link_of(entity))]
+    if entity == link_of(entity):
+        return int(port["delay_line"])
+    first = int(builder.injectors[port["injector"] - 1]["first_stage"])
+    return int(builder.stages[first + stage_index(entity)]["algorithm"])

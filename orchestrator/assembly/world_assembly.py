@@ -19,17 +19,28 @@ from orchestrator.assembly.lazy_eligibility import (
     mark_lazy_nics,
     mark_lazy_ports,
 )
+from orchestrator.assembly.memory_demand import (
+    WORD,
+    Room,
+    check_certain,
+    exhausted,
+    frames_within,
+    made_within,
+)
 from orchestrator.assembly.node_rows import add_nodes
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.sample_columns import Probe, probes
 from orchestrator.assembly.timeline_commands import add_timeline, marks
 from orchestrator.assembly.world_builder import Assembled, Sizes, WorldBuilder
-from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, LINES, SAMPLER_ACTOR, wake_at
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.frame_layout import MOST_TAGS, TAG_OCTETS
+from orchestrator.engine.node.actors import COMMANDS_ACTOR, SAMPLER_ACTOR, queue_actor
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.world_arrays import FIELDS, World
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external_nodes import captured as captured_ports
-from orchestrator.plan.frame_lengths import frames_of
+from orchestrator.plan.frame_lengths import bridged_frames, frames_of
 
 
 @dataclass
@@ -44,6 +55,18 @@ class Assembly:
     capture_ports: list[str]
     built: Assembled
     """Finds fields in the world's memory, and keeps what that points to."""
+    room: Room
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True when more frames were under way than the available memory holds."""
+        lost = bool(self.world.clock[0].no_descriptor != 0)
+        return lost and self.room.frames < self.room.bound
+
+    def refuse_exhausted(self) -> None:
+        """Raises BadInput when more frames were under way than the available memory holds."""
+        if self.is_exhausted:
+            raise exhausted(self.resolved, self.room, int(self.world.clock[0].now))
 
 
 def assemble(
@@ -56,6 +79,7 @@ def assemble(
     armed: int = 0,
     alone: bool = False,
     eager: bool | None = None,
+    memory: int | None = None,
 ) -> Assembly:
     """The world of a plan, ready to run from time 0.
 
@@ -65,8 +89,9 @@ def assemble(
     replaced at each of the times `slots`; for `armed` more frames, which receivers hold. `alone`:
     no other process moves its frames, reads its registers or stops it, but for lines that lead to
     nodes which are not its own; a world of all nodes is. `eager`: it defers nothing; None: as the
-    plan's option or the environment says (`is_eager`). Raises BadInput when the plan asks for what
-    no world can do.
+    plan's option or the environment says (`is_eager`). `memory`: octets that are available, which
+    limit the frames there is room for (`assembly.memory_demand`); None: no limit. Raises BadInput
+    when the plan asks for what no world can do, or for more memory.
     """
     plan = resolved.plan
     builder = WorldBuilder(plan.seed)
@@ -88,21 +113,33 @@ def assemble(
     captured = [port for port in captured_ports(plan) if indices.ports[port].node in mine]
     rows = plan.duration // plan.sample_interval + len(times) + 2
     frames = descriptors(resolved, late=bool(wires))
+    bound = armed + frames * (2 if spare else 1)  # a change may need more
+    stamps = max((flow.get("stamps", 0) for flow in builder.flows), default=0)
+    room = frames_within(bound, stamps, memory)
     sizes = Sizes(
         rows=rows,
         marks=len(times),
-        spare_frames=armed + frames * (2 if spare else 1),  # a change may need more
-        made=made_frames(resolved),
+        spare_frames=room.frames,
+        made=made_within(made_frames(resolved), memory),
         wires=len(wires) + len(hosts),
         capture_ports=[indices.port_rows[port] for port in captured],
         capture_frames=plan.capture.frames if captured else 0,
         capture_snap=plan.capture.snap if captured else 0,
-        longest=max(frames_of(resolved).values(), default=0),
+        longest=max(
+            [
+                *frames_of(resolved).values(),
+                *(octets + MOST_TAGS * TAG_OCTETS for octets in bridged_frames(plan).values()),
+            ],
+            default=0,
+        ),
     )
     built = builder.build(sizes, indices.addresses)
+    del builder  # a table for each row, of which a large plan has hundreds of thousands
     for command, (array, index, name) in pending.items():
         built.world.commands[command].offset = built.offset(array, index, name)
     wanted = probes(resolved, indices)
+    certain = built.certain_octets + rows * (len(wanted) + 1) * WORD
+    check_certain(resolved, certain, memory)
     offsets = [built.offset(probe.array, probe.index, probe.field) for probe in wanted]
     world = replace(
         built.world,
@@ -120,8 +157,8 @@ def assemble(
     own = {indices.nodes[name] for name in mine}
     for row in np.flatnonzero(world.queues["pause_timer"] == 0):  # of those that grant
         if world.ports[world.queues[row].port].node in own:
-            wake_at(world, LINES + len(world.ports) + int(row), 0)
-    return Assembly(resolved, world, indices, wanted, times, captured, built)
+            wake_at(world, queue_actor(world, int(row)), 0)
+    return Assembly(resolved, world, indices, wanted, times, captured, built, room)
 
 
 # Reusable world: laid out once, then run with several seeds.
@@ -132,6 +169,8 @@ def assemble(
 
 OVERWRITTEN = frozenset({"rows", "row_times"})
 """Every row is written whole before it counts, and none beyond is read."""
+POOLS = frozenset({"frames", "free", "made"})
+"""Used from the beginning (`engine.node.descriptor_pool`); most of a large one is never written."""
 
 
 class ReusableWorld:
@@ -146,24 +185,35 @@ class ReusableWorld:
         self._before: dict[str, np.ndarray | None] = {}
         """Array -> what was in it before anything ran; None: zeros."""
 
-    def world(self, resolved: ResolvedPlan) -> Assembly:
+    def world(self, resolved: ResolvedPlan, memory: int | None = None) -> Assembly:
         """The world of a plan, ready to run from time 0. Raises BadInput as `assemble` does."""
         laid = self._laid
         if laid is None or laid.resolved.uses is not resolved.uses:  # the seed drew pairs of ends
-            self._laid = laid = assemble(resolved)
+            self._laid = laid = assemble(resolved, memory=memory)
             self._before = {} if len(laid.world.messages) else _copies(laid)
             return laid
         if not self._before:  # the seed decides which messages there are
-            return assemble(resolved)
+            return assemble(resolved, memory=memory)
+        _empty_pools(laid.world)
         for name, values in self._before.items():
             getattr(laid.world, name)[...] = 0 if values is None else values
         laid.built.sow(resolved.plan.seed)
         return replace(laid, resolved=resolved)
 
 
+def _empty_pools(world: World) -> None:
+    """Put back the rows of the pools that were ever used: no other was written."""
+    clock = world.clock[0]
+    for array in (world.frames, world.free):
+        array[: clock.frames_used] = np.zeros(1, array.dtype)
+    world.frames[-1] = empty_descriptors(1)[0]
+    world.made[: clock.made_used] = np.zeros(1, world.made.dtype)
+
+
 def _copies(laid: Assembly) -> dict[str, np.ndarray | None]:
-    """Copies of all arrays that a run may write, except views of the memory."""
-    arrays = {name: getattr(laid.world, name) for name in FIELDS if name not in OVERWRITTEN}
+    """Copies of all arrays that a run may write, except pools and views of the memory."""
+    names = FIELDS.keys() - OVERWRITTEN - POOLS
+    arrays = {name: getattr(laid.world, name) for name in FIELDS if name in names}
     whole = laid.world.memory
     return {
         name: array.copy() if array.view(np.uint8).any() else None

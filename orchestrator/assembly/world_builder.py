@@ -19,24 +19,17 @@ from orchestrator.engine import kernel_guards, records
 from orchestrator.engine.answer_sets import answers_of
 from orchestrator.engine.frames import telemetry_header, type_table
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.header_options import DEFAULT
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
 from orchestrator.engine.kernel_events import EVENTS, RP_NAMED
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.lfsr import drawn_below, seed_for
-from orchestrator.engine.node.event_queue import LINES, tournament
+from orchestrator.engine.node.actors import ACTOR_KINDS, actor_table, first_actors
+from orchestrator.engine.node.event_queue import tournament
 from orchestrator.engine.node.latency_histogram import BINS
-from orchestrator.engine.node.world_arrays import (
-    WAKE_COMMANDS,
-    WAKE_FLOW,
-    WAKE_INPUT,
-    WAKE_LINE,
-    WAKE_NODE,
-    WAKE_PORT,
-    WAKE_QUEUE,
-    WAKE_SAMPLER,
-    World,
-)
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NONE
+from orchestrator.engine.reserved_memory import reserved
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.plan.field_types import LONGEST_FRAME
@@ -46,6 +39,10 @@ STATE_OF = "state of "
 """Prefix of the array of an instance's state in offsets; the instance's name follows."""
 SLOT_OCTETS, CACHE_LINE = 2048, 64
 """Room for the octets of one frame, unless there are longer ones."""
+RECORDS = frozenset({"clock", "nodes", "ports", "lanes", "queues", "inputs", "limiters", "flows"})
+"""Tables at the beginning of the memory, whose rows are all in use; states of algorithms follow."""
+PREFAULTED = 1 << 16
+"""Descriptors (12 MB) whose memory a real-time run has before it begins."""
 WIRE_BATCH = 256
 """Frames that one wire can hold between two flushes."""
 
@@ -128,6 +125,9 @@ class WorldBuilder:
         self.commands: list[Row] = []
         self.injectors: list[Row] = []
         self.injections: list[Row] = []
+        self.stages: list[Row] = []
+        self.stages_of: dict[int, range] = {}
+        """Port whose link has stages -> the rows of these, in the order in which frames pass."""
         self.instances: list[_Instance] = []
         self.routes = np.zeros((0, 0), np.int64)
         self.behind = np.zeros((0, 2), np.int64)
@@ -136,6 +136,10 @@ class WorldBuilder:
         """Rule, then the ports."""
         self.address_flow: dict[int, int] = {}
         self.groups = 0
+        self.headers = DEFAULT
+        """Headers of its frames."""
+        self.dscp_maps = np.zeros((1, 64), np.int64)
+        """As a world has them (`orchestrator.assembly.dscp_classes`)."""
         self.lane_of = [0] * 8
         """Lane of every priority."""
         self.messages: list[np.ndarray] = []
@@ -177,6 +181,8 @@ class Assembled:
     pointed_at: list[Any]
     """Arrays that the world has the addresses of: they have to live as long as it does."""
     drawn: Sequence[SeededField]
+    certain_octets: int
+    """Memory that the world takes whatever happens in a run, without samples."""
 
     def sow(self, seed: int) -> None:
         """Give all that a seed decides its value, but the messages, which came laid out."""
@@ -213,6 +219,7 @@ class _Layout:
             ("commands", records.COMMAND, builder.commands),
             ("injectors", records.INJECTOR, builder.injectors),
             ("injections", records.INJECTION, builder.injections),
+            ("stages", records.STAGE, builder.stages),
         ]
         for number, instance in enumerate(builder.instances):
             states = 1 + (len(builder.flows) if instance.algorithm.has_flow_states else 0)
@@ -226,13 +233,14 @@ class _Layout:
         for number, instance in enumerate(builder.instances):
             keep.append(self._start_instance(builder, number, instance, instances))
         world = self._world(builder, sizes, addresses, instances)
-        self.assembled = Assembled(world, self.offsets, keep, builder.drawn)
+        self.assembled = Assembled(world, self.offsets, keep, builder.drawn, _certain(world))
         self.assembled.sow(builder.seed)
 
     def _lay_out(self, tables: list[tuple[str, np.dtype, list[Row]]]) -> None:
         sizes = {name: dtype.itemsize // WORD for name, dtype, _ in tables}
         words = sum(max(len(rows), 1) * sizes[name] for name, _, rows in tables)
-        self.memory = np.zeros(words, np.int64)
+        full = [len(rows) * dtype.itemsize for name, dtype, rows in tables if name in RECORDS]
+        self.memory = reserved(words, np.int64, dense=sum(full))
         at = 0
         for name, dtype, rows in tables:
             count = max(len(rows), 1)  # an empty table keeps one unused row: numba needs an array
@@ -290,15 +298,9 @@ class _Layout:
     def _world(
         self, builder: WorldBuilder, sizes: Sizes, addresses: int, instances: np.ndarray
     ) -> World:
-        ports, queues, flows = len(builder.ports), len(builder.queues), len(builder.flows)
-        actors = [(WAKE_COMMANDS, 0), (WAKE_SAMPLER, 0)]
-        assert len(actors) == LINES
-        actors += [(WAKE_LINE, index) for index in range(ports)]
-        actors += [(WAKE_QUEUE, index) for index in range(queues)]
-        actors += [(WAKE_PORT, index) for index in range(ports)]
-        actors += [(WAKE_FLOW, index) for index in range(flows)]
-        actors += [(WAKE_INPUT, index) for index in range(len(builder.inputs))]
-        actors += [(WAKE_NODE, index) for index in range(len(builder.nodes))]
+        ports = len(builder.ports)
+        rows = {array: len(self.arrays[array]) for _, array in ACTOR_KINDS}
+        actors = actor_table(rows)
         pool = sizes.spare_frames + 1
         address_flow = np.full(addresses, NONE, np.int64)
         for address, flow in builder.address_flow.items():
@@ -325,16 +327,17 @@ class _Layout:
             commands=self.arrays["commands"],
             injectors=self.arrays["injectors"],
             injections=self.arrays["injections"],
+            stages=self.arrays["stages"],
             instances=instances.view(np.recarray),
             voqs=_concatenated(builder.voqs),
             units=_units(builder.queues),
             lane_of=np.array(builder.lane_of, np.int64),
             tally=np.zeros(addresses, np.int64),
-            frames=empty_descriptors(pool),
-            free=np.arange(pool - 2, -1, -1, dtype=np.int64),
-            made=_free_made_rows(sizes.made),
+            frames=_descriptors(pool, wired),
+            free=reserved(pool - 1, np.int64),
+            made=reserved(max(sizes.made, 1), records.MADE).view(np.recarray),
             tree=tournament(len(actors)),
-            actors=np.array(actors, np.int64),
+            actors=actors,
             routes=builder.routes,
             behind=builder.behind,
             ways=_port_sets(builder.ways),
@@ -345,9 +348,8 @@ class _Layout:
             latency=np.zeros((max(builder.groups, 1), BINS), np.int64),
             latency_marks=np.zeros((sizes.marks, max(builder.groups, 1), BINS), np.int64),
             marks=np.zeros(1, np.int64),
-            octets=np.zeros(
-                (pool, slot_octets(sizes.longest)) if wired else (1, LONGEST_FRAME),
-                np.uint8,
+            octets=reserved(
+                (pool, slot_octets(sizes.longest)) if wired else (1, LONGEST_FRAME), np.uint8
             ),
             outbox=np.zeros((max(sizes.wires, 1), WIRE_BATCH), np.int64),
             outbox_count=np.zeros(max(sizes.wires, 1), np.int64),
@@ -362,9 +364,12 @@ class _Layout:
             messages=messages,
             gates=gates,
             gated=gated,
-            types=type_table(),
+            types=type_table(builder.headers),
+            dscp_maps=builder.dscp_maps,
         )
-        world.clock[0].free = pool - 1
+        world.clock[0].unmade = NONE
+        for name, number in first_actors(actors).items():
+            world.clock[0][name] = number
         world.clock[0].lanes = 1 + max(builder.lane_of)
         world.clock[0].direct = int(world.clock[0].lanes == 1 and not builder.eager)
         world.clock[0].late = int(world.ports["late"].any() or world.queues["calm"].any())
@@ -372,12 +377,24 @@ class _Layout:
         return world
 
 
-def _free_made_rows(count: int) -> np.ndarray:
-    """Rows for so many frames, unused, each followed by the next one."""
-    made = np.zeros(count, records.MADE)
-    made["next"] = np.arange(1, count + 1)
-    made["next"][-1] = NONE
-    return made.view(np.recarray)
+def _descriptors(pool: int, realtime: bool) -> np.ndarray:
+    """FRAME[pool]: none of them was ever used but the last one, the message under construction.
+
+    `realtime`: a loop that keeps to a clock must not wait for the system to provide pages, so the
+    first `PREFAULTED` descriptors have theirs.
+    """
+    dense = 0 if realtime else pool * records.FRAME.itemsize
+    frames = reserved(pool, records.FRAME, dense).view(np.recarray)
+    if realtime:
+        frames[:PREFAULTED] = np.zeros(1, records.FRAME)
+    frames[-1] = empty_descriptors(1)[0]
+    return frames
+
+
+def _certain(world: World) -> int:
+    """Octets of the arrays that are written when they are laid out."""
+    tables = RECORDS | {"tree", "actors", "routes", "behind", "units", "messages", "instances"}
+    return sum(getattr(world, name).nbytes for name in tables)
 
 
 def _port_sets(rows: list[tuple[int, ...]]) -> np.ndarray:
@@ -393,7 +410,7 @@ def _stamps(flows: list[Row], pool: int) -> np.ndarray:
     row where none has."""
     most = max((flow.get("stamps", 0) for flow in flows), default=0)
     words = telemetry_header.FIRST + telemetry_header.WORDS * most
-    return np.zeros((pool + len(flows) if most else 1, words), np.int64)
+    return reserved((pool + len(flows) if most else 1, words), np.int64)
 
 
 def _concatenated(blocks: list[np.ndarray], dtype: np.dtype = records.VOQ) -> np.ndarray:

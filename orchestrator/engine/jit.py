@@ -18,7 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.engine import cache_paths, kernel_guards, kernel_mistakes, object_cache
+from orchestrator.engine import (
+    cache_paths,
+    kernel_guards,
+    kernel_mistakes,
+    kernel_rules,
+    object_cache,
+)
 from orchestrator.engine.lazy_imports import LazyIntrinsic, import_attribute
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
 from orchestrator.engine.records import FRAME
@@ -183,6 +189,7 @@ def _compile_kernel(
     if DISABLED:
         _callables.append((function, answers))
         return len(_callables) - 1
+    kernel_rules.check_function(function)
     records = tuple(str(np.dtype(one)) for one in (state, params, entity, FRAME))
     records += (f"answers {answers if isinstance(answers, range | None) else sorted(answers)}",)
     file = object_cache.file_of(function, records)
@@ -191,6 +198,9 @@ def _compile_kernel(
         return found.address
     kernel_mistakes.check_arguments(function)
     kernel_mistakes.check_source(function, answers)
+    kernel_rules.check_rules(function)
+    for helper in kernel_guards.helpers(function):
+        kernel_rules.check_rules(helper.py_func, helper=True)
     compile_kernel = import_attribute(f"{COMPILING}:compile_kernel_entry")
     address: int = compile_kernel(function, state, params, entity, None if found else file, answers)
     return address

@@ -46,3 +46,6 @@ REQUEST_CREDIT = 2
 """Transport, `send`: send a REQUEST for `message.sequence` octets of credit in all."""
 LOST = -1
 """Delay line: the link loses the frame, which is counted."""
+FCS_WRONG, FCS_RIGHT = 1, 2
+"""Delay line, `message.mark`: the frame's octets are corrupted, and its FCS shows it, so that the
+FCS check at the other end drops the frame; or the FCS is right, and the node there gets it."""

@@ -30,7 +30,8 @@ class KernelMistake(Exception):
         at = line if line is not None else getattr(code, "co_firstlineno", 0)
         self.place = f"{file}:{at}"
         name = getattr(function, "__name__", "?")
-        super().__init__(f"{self.place}: kernel {name}: {cause}; {remedy}")
+        head = "" if code is None else f"{self.place}: kernel {name}: "
+        super().__init__(f"{head}{cause}; {remedy}")
 
 
 def check_arguments(function: Callable[..., Any]) -> None:

@@ -11,11 +11,20 @@ port and link, control, capture, latency (orchestrator.engine.node).
 
 from __future__ import annotations
 
-from orchestrator.engine.node.control_frames import is_pause
+from orchestrator.engine.node.actors import (
+    COMMANDS_ACTOR,
+    WAKE_COMMANDS,
+    WAKE_FLOW,
+    WAKE_LINE,
+    WAKE_QUEUE,
+    WAKE_SAMPLER,
+)
+from orchestrator.engine.node.departure_time import is_pause
 from orchestrator.engine.node.descriptor_pool import give_back, take
-from orchestrator.engine.node.event_loop import run_command, simulate, step, take_row
+from orchestrator.engine.node.event_loop import simulate, step, take_row
 from orchestrator.engine.node.frame_capture import store_frame, write_hop_addresses
 from orchestrator.engine.node.latency_histogram import count_latency
+from orchestrator.engine.node.link_delivery import receive
 from orchestrator.engine.node.nic_transmit import (
     append_ready_flow,
     make_frame,
@@ -29,7 +38,7 @@ from orchestrator.engine.node.rate_limiter import (
     refill_tokens,
     tokens_per_tick,
 )
-from orchestrator.engine.node.receive_path import receive
+from orchestrator.engine.node.receive_path import frame_has_dscp
 from orchestrator.engine.node.transmitter import (
     BIT_PS,
     CLOCK_BITS,
@@ -38,17 +47,11 @@ from orchestrator.engine.node.transmitter import (
     quanta_time,
     wire_time,
 )
-from orchestrator.engine.node.world_arrays import (
-    WAKE_COMMANDS,
-    WAKE_FLOW,
-    WAKE_LINE,
-    WAKE_QUEUE,
-    WAKE_SAMPLER,
-)
 
 __all__ = [
     "BIT_PS",
     "CLOCK_BITS",
+    "COMMANDS_ACTOR",
     "QUANTUM_PS",
     "WAKE_COMMANDS",
     "WAKE_FLOW",
@@ -59,6 +62,7 @@ __all__ = [
     "by_clock",
     "count_latency",
     "eligible_at",
+    "frame_has_dscp",
     "give_back",
     "is_pause",
     "make_frame",
@@ -67,7 +71,6 @@ __all__ = [
     "quanta_time",
     "receive",
     "refill_tokens",
-    "run_command",
     "schedule_flow",
     "serve",
     "simulate",

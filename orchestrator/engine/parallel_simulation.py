@@ -24,9 +24,11 @@ import numpy as np
 from orchestrator.engine.compile_options import LINE_WORDS
 from orchestrator.engine.datapath.libc import errno_location, sched_yield
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.node.actors import line_actor
 from orchestrator.engine.node.descriptor_pool import take
-from orchestrator.engine.node.event_loop import simulate_lazily, sync_until
-from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.event_loop import simulate_lazily
+from orchestrator.engine.node.event_queue import wake_at
+from orchestrator.engine.node.event_sync import sync_until
 from orchestrator.engine.records import FRAME, NEVER, NONE
 
 PORT, FROM, TO = range(3)
@@ -126,7 +128,7 @@ def receive_from_boxes(w, me, boxes, parity):
             port = w.ports[port_index]
             if port.line_head == NONE:
                 port.line_head = index
-                wake_at(w, LINES + port_index, frame.due)
+                wake_at(w, line_actor(w, port_index), frame.due)
             else:
                 w.frames[port.line_tail].next = index
             port.line_tail = index

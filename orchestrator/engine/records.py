@@ -43,10 +43,18 @@ WITHDRAWN = 1
 SACK = 6
 """An acknowledgement that tells of single segments as well: `offset` is the one that it answers,
 `inner` has a bit for it and each before it that is there."""
+BRIDGED = 5
+"""A frame of another device that a switch forwards by its MAC addresses (`mac_learning`)."""
 ACK, HOST = 8, 9
 """Of transports (`sequence`: all segments before it arrived; `created`: that of the segment that it
 answers; the other fields are the transport's) and of programs on a host, whose octets are their
 own."""
+
+ROCE_DATA, ROCE_ACK, ROCE_CNP = range(61, 64)
+"""Rows of the table of frame types: layouts of DATA, ACK and CNP for flows of RoCEv2 queue pairs.
+No frame has one of them for its kind."""
+NOT_ROCE, ROCE_WRITE, ROCE_SEND = range(3)
+"""Operation of a flow (`flow.roce`): it is no RoCEv2 queue pair, it has RDMA WRITE, or SEND."""
 
 SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
 """Rule of a switch for a destination with several paths: one for each flow, one for each frame at
@@ -73,43 +81,48 @@ def record(*fields: str) -> np.dtype:
 
 
 FRAME = record(
+    # a line of the caches: what every hop reads
     "next",  # the list that holds this frame continues here
+    # the port it came in through; between input and output, the one it will leave by; in a delay
+    # line, CORRUPTED, FCS_ERROR or ALTERED: its octets are corrupted on the way
+    "port",
     "kind",  # frame kind, see below
     "length",  # octets from destination address up to, not including, the FCS
     "priority",  # 0 to 7, of its VLAN tag or lane
-    "flow",  # index of the flow; for a CNM, of the flow that is notified; NONE when foreign
     "source",  # address indices; MAC and IP are derived from them, see orchestrator.engine.frames
     "destination",  # address index
+    "due",  # ps: when it leaves the delay line it is in
+    # the next one: what queues, hashes and ends need besides
+    "flow",  # index of the flow; for a CNM, of the flow that is notified; NONE when foreign
     "sequence",  # per flow; for a CNM, of the sampled frame
     "created",  # ps: when the source had it; for a CNM, when the sampled frame's source had it
-    "due",  # ps: when it leaves the delay line it is in
-    # the port it came in through; between input and output, the one it will leave by; in a delay
-    # line, CORRUPTED: the FCS check at the other end drops it
-    "port",
+    # data: the IP TOS octet, ECN codepoint in the low two bits, a switch's feedback in the others;
+    # CNM: the sampled frame's length; PFC: bit n: priority n
+    "mark",
+    "entered",  # ps: when it came into the buffer that it came into last
+    "hops",  # IP routers that it has passed
+    # CNM: the sampled frame's destination; `source` is the congestion point's address;
+    # data: path entropy, 0 to MOST_ENTROPY, or NONE
+    "inner",
+    "held",  # data in a switch with inputs: the input buffer it takes room in; NONE
+    # and what only some frames need
+    "original",  # copy of a multicast frame in a switch with inputs: the frame that has the room
+    "unit",  # the first unit of its input buffer that it lies in; NONE where units are not kept
+    "side",  # data between an input and its output: the input
+    "behind",  # the next frame that is transferred from that input
     # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times; PFC: see frames.pfc;
     # PROBE, ECHO: bit/s
     "feedback",
     "offset",  # CNM: q - Q_eq in octets
     "delta",  # CNM: q - q_old in octets
-    # CNM: the sampled frame's destination; `source` is the congestion point's address;
-    # data: path entropy, 0 to MOST_ENTROPY, or NONE
-    "inner",
-    # data: the IP TOS octet, ECN codepoint in the low two bits, a switch's feedback in the others;
-    # CNM: the sampled frame's length; PFC: bit n: priority n
-    "mark",
-    "held",  # data in a switch with inputs: the input buffer it takes room in; NONE
-    "unit",  # the first unit of that buffer that it lies in; NONE where units are not kept
-    "original",  # copy of a multicast frame in a switch with inputs: the frame that has the room
-    "copies",  # of such a frame: how many copies still need the room
-    "hops",  # IP routers that it has passed
-    "entered",  # ps: when it came into the buffer that it came into last
-    "side",  # data between an input and its output: the input
-    "behind",  # the next frame that is transferred from that input
+    "copies",  # of a multicast frame that has room: how many copies still need it
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
 
-CORRUPTED = -2
-"""In place of a frame's port while it is in a delay line: its octets are corrupted on the way."""
+CORRUPTED, FCS_ERROR, ALTERED = -2, -3, -4
+"""In place of a frame's port while it is in a delay line: its octets are corrupted on the way. The
+FCS check at the other end drops it, by an injection of the timeline (CORRUPTED) or by a stage of
+the link (FCS_ERROR); or its FCS is right (ALTERED), and the node at the other end gets it."""
 
 MADE = np.dtype([("created", np.int64), ("next", np.int32), ("length", np.int32)])
 """A frame that a source has made and its NIC has not begun to send: what its flow does not know of
@@ -156,6 +169,8 @@ NODE = record(
     "credits_sent",  # frames that it sent
     "ttl_expired",  # IP frames whose TTL ended at it: it forwarded none of them
     "forwards",  # 1: a host that sends on what is addressed to others
+    "classifier",  # row of `dscp_maps` that gives what it receives its priority; 0: none
+    "obeys_pfc",  # bit n: PFC that it receives for priority n holds the lane of that
 )
 """A node: NIC, switch or sink."""
 
@@ -207,7 +222,9 @@ PORT = record(
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
     "drift",  # 2^-30: so much slower than its rate it sends, by its node's clock
     "scheduler",  # row behind that of its scheduler; 0: its lanes take turns (round robin)
-    "injector",  # row behind that of its injector; 0: the timeline injects nothing there
+    # row behind that of its injector; 0: the timeline injects nothing there, and its link has no
+    # stages
+    "injector",
 )
 """A port of a node, with the direction of its link that leaves it."""
 LAZY, LAZY_BEHIND_INPUTS, LAZINESS_DISABLED = 1, 2, 3
@@ -470,6 +487,9 @@ FLOW = record(
     "phase",  # ps from its start until its source makes the first frame, for mode FRAMES
     "timeouts",  # of its transport, whose kernels count these two
     "naks",  # negative acknowledgements that came back
+    "headers",  # octets of its data frames that are no part of a message, but for stamps
+    "ack_mark",  # TOS octet that acknowledgements of its transport begin with
+    "roce",  # NOT_ROCE, or the operation of its queue pair
 )
 """A flow of a traffic entry, at its source and at its destination."""
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
@@ -492,11 +512,14 @@ MESSAGE = record(
 """Message of an application, over a flow that is a connection: one after another."""
 
 GATE = record(
-    "missing",  # messages that count for it and have not arrived whole yet
-    "first",  # what begins when it opens: from this place in `gated` ...
-    "last",  # ... up to, not including, this one
-    "pause",  # ps from then until it begins
+    "missing",  # messages that have not arrived whole yet and gates still closed that count for it
+    "first",  # messages that begin when it opens: from this place in `gated` ...
+    "last",  # ... up to, not including, this one; from here on the gates that it counts for ...
+    "last_gate",  # ... up to, not including, this one
+    "latest",  # ps: of what counted for it, the latest; before that the earliest that it may open
+    "pause",  # ps from then until it opens
     "until",  # ps: what would begin now or later does not
+    "next",  # gate that opens after it, of those that open at one arrival; NONE
 )
 """Dependency of some messages: others, to the node that these come from, have arrived whole."""
 
@@ -514,7 +537,8 @@ INSTANCE = np.dtype(
 CLOCK = record(
     "now",
     "lanes",  # of every port
-    "free",  # frame descriptors left in the pool
+    "free",  # frame descriptors that were given back
+    "frames_used",  # descriptors that were ever taken: those from this one on never were
     "delivered",  # data frames that reached their destination
     "no_descriptor",  # frames lost because the pool or `made` was empty: never in a sound run
     "row",  # next row of samples
@@ -525,8 +549,14 @@ CLOCK = record(
     "events",
     "stop",  # 1: leave the loop
     "actor",  # that the simulator has woken last
+    "first_queue",  # number of the first actor of each kind (`engine.node.actors`)
+    "first_port",
+    "first_flow",
+    "first_input",
+    "first_node",
     "late",  # 1: there are ports that are late, or inputs that are calm
-    "unmade",  # first unused row of `made`; NONE
+    "unmade",  # first row of `made` that was given back; NONE
+    "made_used",  # rows of `made` that were ever taken: those from this one on never were
     "late_nics",  # 1: there are ports of NICs that are late
     "unseen",  # what happened at these, each as an event that needed no wake
     "direct",  # 1: a flow that has its port to itself sends without asking the port's lanes
@@ -551,8 +581,29 @@ INJECTOR = record(
     "corrupted",  # that it corrupted and the FCS check at the link's other end dropped
     "delayed",  # that it delayed
     "duplicated",  # copies that it added
+    "first_stage",  # the stages of its link: rows of `stages` from this one ...
+    "last_stage",  # ... up to, not including, this one
+    "delay",  # of the frame that passes these: ps on the way by the stages so far
+    "hold",  # ps that they hold it back so far, beside that
+    "damage",  # NONE; FCS_ERROR or ALTERED: they corrupted it
+    "copies_head",  # copies of it that have stages to pass: the list of these
+    "copies_tail",  # the last one of that list
+    "fcs_errors",  # frames that stages corrupted and the FCS check at the other end dropped
+    "icrc_errors",  # frames that they corrupted with a right FCS, and a check of their own dropped
+    "copies",  # copies that they added
 )
-"""Faults that the timeline injects into single frames which leave a port, and what came of them."""
+"""Faults that the timeline injects into single frames which leave a port, and what came of them;
+and the stages of the port's link, in their order."""
+
+STAGE = record(
+    "algorithm",  # its instance, of a delay line
+    "frames_in",  # frames that entered it
+    "lost",  # frames that it lost
+    "corrupted",  # frames that it corrupted
+    "duplicated",  # copies that it added
+    "held_back",  # frames that it held back, so that others may overtake them
+)
+"""A stage of a link: one delay-line algorithm of several, which a frame passes in their order."""
 
 INJECTION = record(
     "action",  # see below

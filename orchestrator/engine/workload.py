@@ -20,7 +20,8 @@ ENDLESS = 1 << 52
 day of 400 Gb/s; in segments of one octet, each with the most headers, an int64 still holds it."""
 HEADERS = 70
 """Octets of a frame that are no part of a message: Ethernet, VLAN tag, IPv4 and either TCP with
-timestamps or UDP with our payload header, which happen to be as many."""
+timestamps or UDP with our payload header, which happen to be as many. Other headers of a plan
+(`engine.frames.header_options`) are 66 to 94."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Connections:
     """The entry's time, [start, stop) in ps of the run."""
     headers: int = HEADERS
     """Octets of each frame that are no part of a message, room for stamps included."""
+    plain_headers: int = HEADERS
+    """The same without room for stamps."""
     cdf: tuple[tuple[int, float], ...] = ()
     """The plan's own distribution of sizes: (octets, share of messages that are not larger)."""
     priority: int = 0
@@ -57,7 +60,8 @@ class Waiting(NamedTuple):
     """Dependencies of messages on others: int64[n] each, but for `pauses`.
 
     A gate opens, and `pauses` later the messages behind it begin, when all that count for it have
-    arrived whole. All of the latter go to one node; what is behind comes from there.
+    arrived whole. All of the latter go to one node; what is behind comes from there. A gate may
+    wait for gates of the same node as well (`follows`), and for a time (`earliest`).
     """
 
     behind: np.ndarray  # gate that a message waits for; -1: it begins at its time
@@ -65,6 +69,8 @@ class Waiting(NamedTuple):
     pauses: np.ndarray  # int64[gates], ps
     round: np.ndarray  # which repetition of a collective it is of, from 0 on
     step: np.ndarray  # which step of that
+    earliest: np.ndarray | None = None  # int64[gates], ps of the run; `pauses` comes on top
+    follows: np.ndarray | None = None  # int64[n, 2]: a gate, and one that waits for it
 
 
 class ApplicationMessages(NamedTuple):

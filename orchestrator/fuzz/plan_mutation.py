@@ -25,6 +25,7 @@ from orchestrator.fuzz.plan_strategies import (
     uses,
 )
 from orchestrator.plan.plugin_catalog import tables
+from orchestrator.plan.setting_overrides import key_segments
 
 MOST_CHANGES = 3
 LONGEST = 20_000 * US
@@ -116,7 +117,10 @@ def _without(draw: st.DrawFn, drawer: PlanDrawer, plan: Table) -> None:
 
 def value_at(plan: Any, where: str | Sequence[str]) -> Any:
     """Value at a key path of a plan; None if there is none."""
-    for key in where.split(".") if isinstance(where, str) else where:
+    for key in key_segments(where) if isinstance(where, str) else where:
+        if isinstance(plan, list) and key.isdecimal() and int(key) < len(plan):
+            plan = plan[int(key)]
+            continue
         if not isinstance(plan, dict) or key not in plan:
             return None
         plan = plan[key]

@@ -272,6 +272,9 @@ def _link(draw: st.DrawFn, drawer: PlanDrawer, ends: list[str]) -> Table:
         link["buffer"] = draw(st.integers(1_500, 20_000))
     elif extra == 5 or drawer.wants("delay_line"):
         _put(link, "delay_line", draw(drawer.use("delay_line", 1)))
+    elif extra == 4:
+        drawn = [draw(drawer.use("delay_line", 1)) for _ in range(draw(st.integers(1, 3)))]
+        _put(link, "delay_line", [stage for stage in drawn if stage is not None] or None)
     return link
 
 

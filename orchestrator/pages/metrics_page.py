@@ -63,6 +63,10 @@ KINDS = {
         "Lanes of links",
         'With `priorities = "separate"`, where there are several: `nic>switch/p3`.',
     ),
+    "stage": (
+        "Stages of links",
+        "Of a link whose `delay_line` is a list, from the first on: `nic>switch/stage1`.",
+    ),
     "limiter": ("Limiters", "Of a NIC with a reaction point: `nic.rp0`, `nic.rp1`."),
     "flow": ("Flows", "Of a traffic entry: `gen.0`, `gen.1`; `gen` where it has only one."),
     "multicast": ("Flows to a group, where they are sent", "`gen`, `gen.0`."),

@@ -53,7 +53,8 @@ A step of the timeline, and the console, can set:
 - of a switch, of one port of it (`nodes.switch.ports.sink.…`) or of its inputs: {queue} and the
   parameters of the plugins there;
 - of a NIC: the parameters of its `reaction_point`;
-- of a link: {link} and the parameters of its `delay_line`;
+- of a link: {link} and the parameters of its `delay_line`, or of `delay_line[0]` and so on where
+  that is a list;
 - of a traffic entry: the parameters of its plugin.
 """
 

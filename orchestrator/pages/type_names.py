@@ -48,6 +48,8 @@ def words(annotation: Any) -> str:
         return f"tables by {words(arguments[0])}" if _table(arguments[1]) else "table of names"
     if origin is list:
         return "list of tables" if _table(arguments[0]) else f"list of {words(arguments[0])}"
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return f"list of {words(arguments[0])}s"
     if origin is tuple:
         return f"list of {len(arguments)} {words(arguments[0])}s"
     choices = [choice for choice in arguments if choice is not type(None)]

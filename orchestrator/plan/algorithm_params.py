@@ -33,6 +33,7 @@ from pydantic.fields import FieldInfo as ModelField
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import former_names, units
+from orchestrator.plan.file_cache import cached_per_file
 from orchestrator.plan.input_problems import Clash, join, near, shown, unknown
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.plan.quantity_types import Duration as Duration
@@ -64,8 +65,9 @@ class RatioLimit:
 class Loaded:
     """Marks a text parameter that names a file, for `Annotated[str, *from_file(load)]`.
 
-    `load` makes int64[rows, columns] of it, once in a process. Kernels get its address and its rows
-    (<name>_address, <name>_rows), and read it with `orchestrator.engine.jit.word_at`.
+    `load` makes int64[rows, columns] of it, once for each state of the file. Kernels get its
+    address and its rows (<name>_address, <name>_rows), and read it with
+    `orchestrator.engine.jit.word_at`.
     """
 
     load: Callable[[str], np.ndarray[Any, Any]]
@@ -85,7 +87,7 @@ def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
             raise ValueError(f"names {value}, {refusal}")
         return path
 
-    return BeforeValidator(check), Loaded(functools.cache(load))
+    return BeforeValidator(check), Loaded(cached_per_file(load))
 
 
 @dataclass(frozen=True)
@@ -281,7 +283,8 @@ class Params(BaseModel):
         return None
 
     def goes_on_in(self) -> tuple[int, ...]:
-        """Priorities that a congestion point with these parameters sends frames on in."""
+        """Priorities that a congestion point with these parameters sends frames on in, or a
+        notification point its CNPs in, beside that of the data frame."""
         return ()
 
     def unfit_for(self, priorities: tuple[int, ...]) -> str | None:
@@ -314,6 +317,11 @@ class Params(BaseModel):
         """
         return None
 
+    def most_copies(self) -> int:
+        """Copies that a delay line with these parameters adds to a frame at the most: room for
+        them is laid out by it."""
+        return 0
+
     def least_buffer(self) -> int:
         """Octets of the smallest buffer that a pause with these parameters can grant room of."""
         return 0
@@ -329,12 +337,44 @@ class Params(BaseModel):
         return 0
 
     def sends_ect(self) -> bool:
-        """True if a reaction point with these parameters has its flows sent as ECN-capable."""
+        """True if a reaction point with these parameters has its flows sent as ECN-capable, or a
+        transport or traffic sends such frames and answers marks by itself."""
         return False
 
     def stamped_hops(self) -> int:
         """Number of ports' stamps that segments of a reaction point with these parameters have room
         for."""
+        return 0
+
+    def least_frame(self) -> int:
+        """Octets of the shortest frame of a source whose frames have lengths of their own."""
+        return 70
+
+    def feedback_in_dscp(self) -> bool:
+        """True if a congestion point with these parameters writes feedback into the upper six bits
+        of a frame's TOS octet."""
+        return False
+
+    def sends_cnm(self) -> bool:
+        """True if an algorithm with these parameters sends CNMs (IEEE 802.1Qau)."""
+        return False
+
+    def returns_headers(self) -> bool:
+        """True if an algorithm with these parameters returns data frames' headers (P4QCN)."""
+        return False
+
+    def roce_operation(self) -> int:
+        """Operation of the flows of a transport with these parameters (ROCE_WRITE, ROCE_SEND of
+        orchestrator.engine.records), whose frames are then those of RoCEv2; NOT_ROCE: they are
+        not."""
+        return 0
+
+    def largest_mtu(self) -> int:
+        """Octets of the largest path MTU that a transport with RoCEv2 frames uses."""
+        return 0
+
+    def first_sequence(self) -> int:
+        """Number of the first segment of a flow of a transport with these parameters."""
         return 0
 
     def frame_lengths(self) -> tuple[int, int] | None:

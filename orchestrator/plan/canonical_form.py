@@ -32,9 +32,13 @@ def canonical(plan: PlanModel) -> dict[str, Any]:
     for key in ("figure", "more_priorities", "targets"):
         if not data[key]:
             del data[key]
+    if plan.headers == type(plan.headers)():
+        del data["headers"]
     for link in data["links"].values():
         link.setdefault("delay_back", link["delay"])
         link["ends"] = list(link["ends"])
+        if isinstance(link["delay_line"], tuple):
+            link["delay_line"] = list(link["delay_line"])
     for entry in data["traffic"].values():
         if "cdf" in entry:
             entry["cdf"] = [list(point) for point in entry["cdf"]]

@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan.entity_names import Direction, Port
+from orchestrator.plan.entity_names import Direction, Port, stage_holder
 from orchestrator.plan.field_types import Buffer, Delay, LineRate
 from orchestrator.plan.former_names import former_of
 from orchestrator.plan.input_problems import near
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.plan_tables import Nic, PortTable, Switch
+from orchestrator.plan.plan_tables import Link, Nic, PortTable, Switch
 from orchestrator.plan.plugin_catalog import ENTRY_KEYS, PORT_PLUGINS, Use
 from orchestrator.plan.pydantic_errors import translate
 
@@ -63,7 +63,7 @@ def locate(
     if section == "nodes":
         return _in_node(name, named[name], rest, ports.get(name, []))
     if section == "links":
-        return _in_link(name, rest, ways[name])
+        return _in_link(name, named[name], rest, ways[name])
     _need(rest, "a parameter of its plugin")
     if rest[0] in ENTRY_KEYS or len(rest) > 1:
         raise NotChangeable("only the parameters of a traffic entry's plugin can change")
@@ -114,15 +114,24 @@ def _in_inputs(name: str, node: Switch, rest: list[str], ports: list[Port]) -> C
     return ChangeableKey(rest[0], holders, _last(rest[1:]))
 
 
-def _in_link(name: str, rest: list[str], ways: list[Direction]) -> ChangeableKey:
-    _need(rest, ", ".join((*LINK_KEYS, "delay_line")))
-    _among("changeable key", rest[0], (*LINK_KEYS, "delay_line"))
-    if rest[0] == "delay_line":
-        return ChangeableKey("delay_line", (name,), _last(rest[1:]))
+def _in_link(name: str, link: Link, rest: list[str], ways: list[Direction]) -> ChangeableKey:
+    lines = _delay_lines(link)
+    _need(rest, ", ".join((*LINK_KEYS, *lines)))
+    _among("changeable key", rest[0], (*LINK_KEYS, *lines))
+    if rest[0] in lines:
+        holder = stage_holder(name, lines.index(rest[0]))
+        return ChangeableKey("delay_line", (holder,), _last(rest[1:]))
     _refuse_subkey(rest)
     there, back = (way.entity for way in ways)
     holders = {"rate": (there, back), "delay": (there,), "delay_back": (back,)}[rest[0]]
     return ChangeableKey("link", holders, "rate" if rest[0] == "rate" else "delay")
+
+
+def _delay_lines(link: Link) -> list[str]:
+    """The keys of a link's delay line: one, or one for each stage of a list."""
+    if not isinstance(link.delay_line, tuple):
+        return ["delay_line"]
+    return [f"delay_line[{index}]" for index in range(len(link.delay_line))]
 
 
 def _plugin(node: Switch, port: Port, kind: str) -> Any:

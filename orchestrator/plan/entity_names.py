@@ -42,6 +42,26 @@ class Direction:
     sender: Port
     receiver: Port
 
+    def stage(self, index: int) -> str:
+        """Name of a stage of the link this way, from 0, as in results: nic1>switch/stage1."""
+        return f"{self.entity}/stage{index + 1}"
+
+
+def stage_holder(link: str, index: int) -> str:
+    """Key of `ResolvedPlan.uses` for a stage of a link, from 0: the link itself for the first."""
+    return f"{link}/stage{index + 1}" if index else link
+
+
+def link_of(holder: str) -> str:
+    """The link, or link direction, of a stage: of names as `stage_holder` and `Direction.stage`
+    make them."""
+    return holder.partition("/")[0]
+
+
+def stage_index(name: str) -> int:
+    """The number of a stage, from 0, of a name that `stage_holder` or `Direction.stage` makes."""
+    return int(name.partition("/stage")[2] or 1) - 1
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -77,13 +97,41 @@ def lanes(plan: PlanModel) -> list[Lane]:
     """
     first = {entry.priority for entry in plan.traffic.values()}
     first |= {entry.acknowledged_in() for entry in plan.traffic.values()}
-    if plan.priorities == "shared" or not first:
+    if plan.priorities == "shared" or not {*first, *plan.more_priorities}:
         return [Lane("", tuple(range(8)))]
+    if plan.headers.priority == "dscp":
+        first |= _classes(plan, first)
     used = sorted({*first, *plan.more_priorities})
     rest = tuple(priority for priority in range(8) if priority not in used)
     held = {priority for node in plan.nodes.values() for priority in _held_priorities(node)}
     takes_rest = next((priority for priority in used if priority not in held), used[0])
     return [Lane(f"/p{p}", (p, *(rest if p == takes_rest else ()))) for p in used]
+
+
+def own_priorities(plan: PlanModel) -> set[int]:
+    """Priorities with a lane of their own; none where all share one."""
+    return {lane.priorities[0] for lane in lanes(plan) if lane.suffix}
+
+
+def _classes(plan: PlanModel, priorities: set[int]) -> set[int]:
+    """Priorities that frames of hosts have at switches, by their DSCP."""
+    code_points = {plan.headers.code_points()[priority] for priority in priorities}
+    switches = [node for node in plan.nodes.values() if isinstance(node, Switch)]
+    maps = [plan.headers.classes(switch) for switch in switches]
+    return {classes[dscp] for classes in maps for dscp in code_points}
+
+
+def has_remapping(plan: PlanModel) -> bool:
+    """True if a switch gives frames another priority, by their DSCP, than their host did: a PFC of
+    one priority may then not hold the lane that the frames come from."""
+    if plan.headers.priority != "dscp":
+        return False
+    code_points = plan.headers.code_points()
+    used = {entry.priority for entry in plan.traffic.values()} | set(plan.more_priorities)
+    used |= {entry.acknowledged_in() for entry in plan.traffic.values()}
+    switches = [node for node in plan.nodes.values() if isinstance(node, Switch)]
+    maps = [plan.headers.classes(switch) for switch in switches]
+    return any(classes[code_points[p]] != p for classes in maps for p in used)
 
 
 def _held_priorities(node: Node) -> list[int]:
@@ -164,6 +212,10 @@ def entities(plan: PlanModel) -> dict[str, frozenset[str]]:
     if any(suffixes):
         named += [(way.entity + suffix, "lane") for way in ours for suffix in suffixes]
     named += [(direction.entity, "link") for direction in ours]
+    for way in ours:
+        if isinstance(plan.links[way.link].delay_line, tuple):
+            count = len(plan.links[way.link].stages)
+            named += [(way.stage(index), "stage") for index in range(count)]
     named += [(limiter, "limiter") for mine in limiters(plan).values() for limiter in mine]
     named += [(name, "nic") for name, node in plan.nodes.items() if isinstance(node, Nic)]
     named += [(name, "sink") for name, node in plan.nodes.items() if isinstance(node, Sink)]

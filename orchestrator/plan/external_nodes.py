@@ -79,6 +79,9 @@ def _settings(plan: PlanModel, name: str, node: External) -> Iterator[Problem]:
     if node.target is not None:
         text = "an external node lives on no target; leave 'target' out"
         yield Clash(f"{where}.target", node.target, text)
+    if node.mac_learning is not None:
+        text = "a device forwards as it does; our own switches can have this key"
+        yield Clash(f"{where}.mac_learning", None, text)
     if node.as_ is not None:
         return
     for key, field in Switch.model_fields.items():
@@ -100,9 +103,9 @@ def _cable(plan: PlanModel, name: str, device: str) -> Iterator[Problem]:
             f"'{'delay_back' if first else 'delay'}', towards it)"
         )
         yield Problem(f"links.{name}.{key}", format_duration(delay), text)
-    if link.delay_line.plugin != FIXED:
+    if any(stage.plugin != FIXED for stage in link.stages):
         text = f"frames to and from {device} take a cable; leave 'delay_line' out"
-        yield Clash(f"links.{name}.delay_line", link.delay_line.plugin, text)
+        yield Clash(f"links.{name}.delay_line", link.stages[0].plugin, text)
 
 
 def _steps(plan: PlanModel) -> Iterator[Problem]:

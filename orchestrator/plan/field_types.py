@@ -23,6 +23,12 @@ def _slug(text: str) -> str:
     return text
 
 
+def _code_point(text: str) -> str:
+    if not re.fullmatch(r"[0-9]|[1-5][0-9]|6[0-3]", text):
+        raise ValueError("a DSCP is a number from 0 to 63")
+    return text
+
+
 def _line(text: str) -> str:
     if len(text) > 1000 or any(0xD800 <= ord(sign) < 0xE000 for sign in text):
         raise ValueError("a text of at most 1000 characters is expected")
@@ -87,6 +93,8 @@ Instant = Annotated[Duration, Field(le=3600 * 10**12)]
 """A time of the run, which lasts at most one hour."""
 SampleInterval = Annotated[Duration, Field(ge=10**6, le=3600 * 10**12)]
 """Between rows of samples: at least 1 us."""
+AgeingTime = Annotated[Duration, Field(ge=10 * 10**12, le=10**6 * 10**12)]
+"""802.1Q-2018, table 8-6."""
 Buffer = Annotated[Size, Field(gt=0, le=10**9)]
 Overhead = Annotated[Size, Field(le=1000)]
 FrameSize = Annotated[Size, Field(ge=70, le=LONGEST_FRAME)]
@@ -94,6 +102,13 @@ FrameSize = Annotated[Size, Field(ge=70, le=LONGEST_FRAME)]
 SnapSize = Annotated[Size, Field(ge=14, le=LONGEST_FRAME)]
 MessageSize = Annotated[Size, Field(ge=1, le=10**12)]
 """Of a message, without headers: at most 1 TB."""
+CodePoint = Annotated[str, AfterValidator(_code_point)]
+DscpMap = Annotated[
+    dict[CodePoint, Annotated[int, Field(ge=0, le=7)]], Field(min_length=1, max_length=64)
+]
+"""DSCP, 0 to 63, as a key -> priority, 0 to 7."""
+PriorityMap = Annotated[list[Annotated[int, Field(ge=0, le=7)]], Field(min_length=8, max_length=8)]
+"""Priority, 0 to 7, of each of the priorities 0 to 7."""
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
 Point = Annotated[tuple[MessageSize, Share], Field(strict=False)]
 """One point of a distribution of sizes."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from orchestrator.plan.entity_names import Flow
-from orchestrator.plan.plan import ResolvedPlan
+from orchestrator.plan.external_nodes import facing
+from orchestrator.plan.plan import Plan, ResolvedPlan
+from orchestrator.plan.plan_tables import Switch
 from orchestrator.plan.shortest_paths import MultipathRoutes
 
 LONGEST_MESSAGE = 110
@@ -20,6 +22,19 @@ def frames_of(resolved: ResolvedPlan) -> dict[str, int]:
     }
 
 
+def bridged_frames(plan: Plan) -> dict[str, int]:
+    """Port that faces another device, of a switch that learns MAC addresses -> octets of the
+    longest frame of such devices that it forwards, without VLAN tags; and those of the device at
+    its other end."""
+    found: dict[str, int] = {}
+    for ports in facing(plan).values():
+        for theirs, ours in ports.items():
+            node = plan.nodes[ours.partition(".")[0]]
+            if isinstance(node, Switch) and node.mac_learning is not None:
+                found |= dict.fromkeys((theirs, ours), node.mac_learning.longest_frame)
+    return found
+
+
 def longest_frames(resolved: ResolvedPlan) -> dict[str, int]:
     """Port that sends (`switch.sink`) -> octets without FCS of the longest frame that leaves it.
 
@@ -28,13 +43,14 @@ def longest_frames(resolved: ResolvedPlan) -> dict[str, int]:
     """
     plan = resolved.plan
     longest = dict.fromkeys((way.sender.entity for way in plan.directions()), 0)
+    bridged = bridged_frames(plan)
     if not plan.traffic:
-        return longest
-    longest = dict.fromkeys(longest, LONGEST_MESSAGE)
+        return longest | bridged
+    longest = dict.fromkeys(longest, LONGEST_MESSAGE) | bridged
     of = frames_of(resolved)
     if plan.programs:
-        most = max(of.values())
-        return dict.fromkeys(longest, max(most, LONGEST_MESSAGE))
+        most = max(*of.values(), LONGEST_MESSAGE)
+        return {port: max(most, octets) for port, octets in longest.items()}
     ways = plan.multipath_routes()
     peers = {way.sender.entity: way.receiver.node for way in plan.directions()}
     for flow in plan.flows():

@@ -85,3 +85,27 @@ def duplicate_problems(plan: PlanModel, uses: Mapping[str, Mapping[str, Use]]) -
                 f"notice a duplicate; give traffic.{flow.entry} a transport, or leave the step out"
             )
             yield Clash(f"timeline[{index}].duplicate", flow.entity, text)
+
+
+def copied_datagrams(plan: PlanModel, uses: Mapping[str, Mapping[str, Use]]) -> Iterator[Problem]:
+    """Links that duplicate frames at random, in a plan with datagrams of messages."""
+    copying = {
+        holder: use
+        for holder, use in uses["delay_line"].items()
+        if use.params.most_copies() > 0 and entity_names.link_of(holder) in plan.links
+    }
+    datagrams = (
+        name
+        for name, use in uses["traffic"].items()
+        if use.algorithm.messages is not None and name not in uses["transport"]
+    )
+    entry = next(datagrams, None) if copying else None
+    if entry is None:
+        return
+    for holder, use in copying.items():
+        text = (
+            f"the frames of {entry} are datagrams of messages, whose receiver does not notice a "
+            f"duplicate; give traffic.{entry} a transport, or leave {use.algorithm.name} out"
+        )
+        link = entity_names.link_of(holder)
+        yield Clash(f"links.{link}.delay_line", use.algorithm.name, text)

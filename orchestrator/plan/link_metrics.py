@@ -1,4 +1,4 @@
-"""Metrics and samples of links and their lanes, in each direction."""
+"""Metrics and samples of links, their lanes and their stages, in each direction."""
 
 from __future__ import annotations
 
@@ -54,6 +54,40 @@ _INJECTIONS: tuple[Metric, ...] = tuple(
         ("duplicated", "copies of frames that the timeline added; frames.sent has them too"),
     )
 )
+STAGED = "stages"
+"""Group of samples (`Sampled.when`): of links whose frames pass stages."""
+STAGE: tuple[Declaration, ...] = (
+    counter(
+        "frames.entered",
+        "frames_entered",
+        "frames that entered the stage, copies of stages before it included",
+        record_field="frames_in",
+    ),
+    counter(
+        "frames.lost",
+        "frames_lost",
+        "frames that the stage lost; frames.dropped of the link has them too",
+        record_field="lost",
+    ),
+    counter(
+        "frames.corrupted",
+        "frames_corrupted",
+        "frames whose octets the stage corrupted",
+        record_field="corrupted",
+    ),
+    counter(
+        "frames.duplicated",
+        "frames_duplicated",
+        "copies of frames that the stage added; frames.sent of the link has them too",
+        record_field="duplicated",
+    ),
+    counter(
+        "frames.reordered",
+        "frames_reordered",
+        "frames that the stage held back: those behind that are due before overtake them",
+        record_field="held_back",
+    ),
+)
 LINK: tuple[Declaration, ...] = (
     Metric(
         "throughput_bps",
@@ -103,6 +137,32 @@ LINK: tuple[Declaration, ...] = (
     *LONGEST_HOLD,
     Sampled("rate", "rate", "bit/s", "gauge", "rate of the link this way"),
     *_INJECTIONS,
+    counter(
+        "frames.fcs_errors",
+        "frames_fcs_errors",
+        "frames that a stage corrupted and the FCS check at the other end dropped; frames.dropped "
+        "has them too",
+        "of links whose frames pass stages",
+        record_field="fcs_errors",
+        when=STAGED,
+    ),
+    counter(
+        "frames.icrc_errors",
+        "frames_icrc_errors",
+        "frames that a stage corrupted with a right FCS and whose own check, as the ICRC of a CNP, "
+        "dropped them at the other end; frames.dropped has them too",
+        "of links whose frames pass stages",
+        record_field="icrc_errors",
+        when=STAGED,
+    ),
+    counter(
+        "frames.duplicated",
+        "frames_duplicated",
+        "copies of frames that stages added; frames.sent has them too",
+        "of links whose frames pass stages",
+        record_field="copies",
+        when=STAGED,
+    ),
 )
 LANE = (
     Sampled(

@@ -3,6 +3,7 @@
 `pause_priorities` of a switch, or of its inputs, names the priorities that its pause holds, as the
 PFC enable vector of IEEE 802.1Qbb does. Lanes of all others are lossy: no buffer of theirs pauses
 a neighbour, and what finds one full is dropped. At inputs `lossy_buffer` is their limit.
+`obeys_pfc` of a switch is the other direction: the priorities that PFC from a neighbour stops.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.errors import Problem
-from orchestrator.plan.entity_names import Lane, lanes
+from orchestrator.plan.entity_names import Lane, lanes, own_priorities
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.plan_tables import Inputs, Switch
+from orchestrator.plan.plan_tables import Inputs, Node, Switch
 from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.units import format_size
 
@@ -34,6 +35,13 @@ def input_room(inputs: Inputs, lane: Lane) -> int:
     if inputs.lossy_buffer is None or inputs.holds(lane.priorities[0]):
         return inputs.buffer
     return inputs.lossy_buffer
+
+
+def obeys_pfc(node: Node, priority: int) -> bool:
+    """True if PFC that a node receives for a priority stops the lane of that."""
+    if not isinstance(node, Switch) or node.obeys_pfc is None:
+        return True
+    return priority in node.obeys_pfc
 
 
 def has_own_limit(plan: PlanModel, holder: str, lane: Lane) -> bool:
@@ -61,10 +69,12 @@ def memory_octets(inputs: Inputs, ports: int) -> int:
 
 
 def lossless_problems(plan: PlanModel, pauses: Mapping[str, Use]) -> Iterator[Problem]:
-    """Problems of `pause_priorities` and `lossy_buffer`; `pauses`: uses by port or input."""
+    """Problems of `pause_priorities`, `obeys_pfc` and `lossy_buffer`; `pauses`: uses by port or
+    input."""
     for name, node in plan.nodes.items():
         if not isinstance(node, Switch):
             continue
+        yield from _without_lane(plan, f"nodes.{name}.obeys_pfc", node.obeys_pfc or [])
         mine = {holder: use for holder, use in pauses.items() if holder.partition(".")[0] == name}
         of_inputs = {use.algorithm.name: use for at, use in mine.items() if at.endswith("/in")}
         others = {use.algorithm.name: use for at, use in mine.items() if not at.endswith("/in")}
@@ -93,7 +103,12 @@ def _named(
         elif getattr(use.algorithm, "grants", False):
             text = f"'{called}' grants credit for all priorities; 'pfc' is expected"
             yield Clash(where, named, text)
-    own = {lane.priorities[0] for lane in lanes(plan) if lane.suffix}
+    yield from _without_lane(plan, where, named)
+
+
+def _without_lane(plan: PlanModel, where: str, named: list[int]) -> Iterator[Problem]:
+    """Priorities that share their lane with others, which a key cannot name alone."""
+    own = own_priorities(plan)
     for priority in named:
         if priority not in own:
             text = (

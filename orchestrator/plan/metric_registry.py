@@ -57,6 +57,7 @@ DECLARED: dict[str, tuple[Declaration, ...]] = {
     "input": queue_metrics.INPUT,
     "link": link_metrics.LINK,
     "lane": link_metrics.LANE,
+    "stage": link_metrics.STAGE,
     "limiter": endpoint_metrics.LIMITER,
     "flow": endpoint_metrics.FLOW,
     "multicast": endpoint_metrics.MULTICAST,

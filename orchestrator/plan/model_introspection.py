@@ -13,6 +13,9 @@ from pydantic import BaseModel
 
 from orchestrator.plan.units import Quantity, UnitOf
 
+ONE_STAGE, STAGE_LIST = "(a table)", "(a list of tables)"
+"""The forms in which a delay line is written, as pydantic adds them to the location of an error."""
+
 
 @functools.cache
 def _classes(module: ModuleType) -> dict[str, ast.ClassDef]:
@@ -63,12 +66,15 @@ def choices_of(annotation: Any) -> list[Any]:
 def follow(model: Any, location: tuple[int | str, ...]) -> tuple[list[int | str], Any, Any]:
     """The key path of pydantic's `location`, the type of its table and the type found there.
 
-    Where several tables are possible pydantic adds the `kind` that it took: no part of the path.
+    Where several tables are possible pydantic adds the `kind` that it took, and where a delay line
+    may be a table or a list, the form: no parts of the path.
     """
     path: list[int | str] = []
     parent: Any = None
     annotation = model
     for part in location:
+        if part in (ONE_STAGE, STAGE_LIST):
+            continue
         choices = choices_of(annotation)
         tagged = [c for c in choices if len(choices) > 1 and kind_of(c) == part]
         if tagged:

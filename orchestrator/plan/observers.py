@@ -58,7 +58,12 @@ def _plugins(plan: PlanModel) -> Iterator[tuple[str, str]]:
     for way in entity_names.directions(plan):
         if not entity_names.is_ours(plan, way.sender.node):
             continue
-        yield from _named(way.entity, plan.links[way.link].delay_line)
+        line = plan.links[way.link].delay_line
+        if not isinstance(line, tuple):
+            yield from _named(way.entity, line)
+            continue
+        for index, stage in enumerate(line):
+            yield from _named(way.stage(index), stage)
     for flow in entity_names.flows(plan):
         entry = plan.traffic[flow.entry]
         yield flow.entity, entry.plugin

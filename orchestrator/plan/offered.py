@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.engine.workload import HEADERS
 from orchestrator.errors import Problem
 from orchestrator.plan.algorithm_params import Sender
 from orchestrator.plan.plan_model import PlanModel
@@ -15,8 +14,6 @@ from orchestrator.plan.units import format_duration
 
 MOST_FRAMES = 10**10
 """Frames that a run's sources may make: half an hour of simulating."""
-MINIMUM = 70
-"""Octets of the shortest data frame."""
 
 
 def frame_problems(
@@ -26,6 +23,7 @@ def frame_problems(
 
     `uses` are those of traffic entries. Of what a timeline sets of a source the most counts.
     """
+    shortest = plan.headers.options().octets
     links: dict[str, list[int]] = {}
     for link in plan.links.values():
         for end in link.ends:
@@ -42,13 +40,13 @@ def frame_problems(
                 span=max(plan.duration - entry.start, 0),
                 link_rate=max(rates),
                 frame=entry.frame,
-                headers=HEADERS,
+                headers=plan.headers.options().octets,
                 flows=flows,
                 all_flows=len(pairs) * entry.flows,
             )
             made = None if use is None else _largest(use, name, sender, actions)
             whole = made is None or use is None or not use.algorithm.messages
-            octets = entry.frame if whole and not _has_own_lengths(use) else MINIMUM
+            octets = entry.frame if whole and not _has_own_lengths(use) else shortest
             most = sum(rates) * sender.span // (8 * 10**12 * octets)
             made = most if made is None else made  # no fewer than its links carry
             offered[source] = offered.get(source, 0) + made

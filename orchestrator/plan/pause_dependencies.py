@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchestrator.plan.entity_names import Direction
-from orchestrator.plan.lossless_lanes import is_lossless
+from orchestrator.plan.entity_names import Direction, has_remapping
+from orchestrator.plan.lossless_lanes import is_lossless, obeys_pfc
 from orchestrator.plan.plan_tables import Nic, Switch
 from orchestrator.plan.shortest_paths import Hops, Tree, distances, tree
 
@@ -105,7 +105,9 @@ class _Walk:
         return found
 
     def _moved_to(self, port: str) -> tuple[str, ...]:
-        """Lanes that the congestion point of an output sends frames on in."""
+        """Lanes that the congestion point of an output, or a DSCP map, has frames go on in."""
+        if has_remapping(self._plan):
+            return tuple(self._lanes)
         use = self._resolved.uses["congestion_point"].get(port)
         if use is None or not getattr(use.algorithm, "changes_lane", False):
             return ()
@@ -256,16 +258,16 @@ class _Walk:
 
     def _behind_inputs(self, found: Network) -> None:
         """A link whose receiver's input pauses waits for the links that its frames leave by."""
-        receivers = {way.entity: way.receiver for way in self._by_port.values()}
+        ways = {way.entity: way for way in self._by_port.values()}
         lanes = defaultdict[str, list[str]](list)
         for link, lane in self._carried:
             lanes[link].append(lane)
         for (link, lane, after, lane_after), whose in self._turns.items():
-            use = self._pause_of(receivers[link].input, lane)
+            use = self._pause_of(ways[link].receiver.input, lane)
             if use is None:
                 continue
-            buffer = receivers[link].input + lane
-            held = [lane] if _own_lane(use) else lanes[link]
+            buffer = ways[link].receiver.input + lane
+            held = self._obeyed(ways[link], [lane]) if _own_lane(use) else lanes[link]
             for one in held:
                 pair = (link + one, after + lane_after)
                 found.waits.setdefault(pair, Wait(buffer, use.algorithm.name, whose))
@@ -275,6 +277,12 @@ class _Walk:
         use = self._pauses.get(holder)
         held = use is not None and is_lossless(self._plan, holder, self._lane_named[lane])
         return use if held else None
+
+    def _obeyed(self, way: Direction, lanes: list[str]) -> list[str]:
+        """Those of some lanes that the sender of a direction stops by PFC."""
+        node = self._plan.nodes[way.sender.node]
+        named = self._lane_named
+        return [one for one in lanes if any(obeys_pfc(node, p) for p in named[one].priorities)]
 
     def _before_outputs(self, found: Network) -> None:
         """A queue that pauses holds every link to its switch but that from where it sends to."""
@@ -289,6 +297,8 @@ class _Walk:
                 continue
             for before, held in arriving[sender.node]:
                 if before.receiver == sender or (_own_lane(use) and held != lane):
+                    continue
+                if _own_lane(use) and not self._obeyed(before, [held]):
                     continue
                 wait = Wait(sender.entity + lane, use.algorithm.name, whose)
                 found.waits.setdefault((before.entity + held, link + lane), wait)

@@ -211,14 +211,16 @@ def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
 
     Not of plans whose timeline changes more than traffic, nor with watchdogs, which end a hold; not
     where a link's delay is none that the plan says, where outputs of the switch hold the same
-    neighbours, or where a PAUSE may run out before it is said again.
+    neighbours, where a PAUSE may run out before it is said again, or where switches give a DSCP
+    other priorities than hosts do.
     """
+    from orchestrator.plan.entity_names import has_remapping
     from orchestrator.plan.frame_lengths import longest_frames
     from orchestrator.plan.plan_tables import Switch
 
     plan, pausing = resolved.plan, resolved.uses.get("pause", {})
     steady = all(action.verb in ("start", "stop") for action in resolved.actions)
-    if not pausing or not steady or resolved.uses.get("watchdog"):
+    if not pausing or not steady or resolved.uses.get("watchdog") or has_remapping(plan):
         return frozenset()
     longest = longest_frames(resolved)
     by_input = {port.input: port for port in plan.ports()}
@@ -234,7 +236,7 @@ def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
         quanta = getattr(pausing[room.entity].params, "quanta", 0)
         own = (longest[port.entity] + PAUSE_OCTETS + 2 * link.overhead) * 8
         says_in_time = quanta * QUANTUM_BITS // 2 > own
-        known_delay = link.delay_line.plugin == "fixed-delay"
+        known_delay = all(stage.plugin == "fixed-delay" for stage in link.stages)
         own_room = node.inputs.shared_memory is None or node.inputs.headroom is not None
         if says_in_time and known_delay and own_room:
             found.add(room.entity)

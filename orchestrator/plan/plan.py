@@ -21,7 +21,9 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import entity_names, former_names
 from orchestrator.plan.base_plans import Layer, layers
 from orchestrator.plan.canonical_form import NOT_IN_RUN, canonical
+from orchestrator.plan.entity_names import stage_holder
 from orchestrator.plan.error_locations import with_locations
+from orchestrator.plan.external_nodes import FIXED
 from orchestrator.plan.fabric_override import (
     combined_layers,
     has_fabric,
@@ -337,7 +339,8 @@ class ResolvedPlan:
     `plan` has every default written out, so `plan.to_toml()` is what a run folder keeps.
     `uses` maps kind of plugin -> holder -> use; the holder is a switch's port (switch.sink) or
     its input (switch.sink/in) for congestion_point and pause, a NIC for reaction_point, a link
-    for delay_line, a traffic entry for traffic and transport, a switch's port, a NIC or a sink for
+    for the first stage of its delay_line (link/stage2 for the second one and so on, see `stages`),
+    a traffic entry for traffic and transport, a switch's port, a NIC or a sink for
     notification_point. `actions` is the timeline in order of time. `options` are those of the
     plan's target, an instance of the model that the target contributes.
     """
@@ -359,3 +362,18 @@ class ResolvedPlan:
     def use(self, kind: str, holder: str) -> Use | None:
         """The plugin of that kind there, None when there is none."""
         return self.uses[kind].get(holder)
+
+    def stages(self, link: str) -> tuple[Use, ...]:
+        """The algorithms of a link's delay line, in the order in which frames pass them."""
+        lines = self.uses["delay_line"]
+        holders = [stage_holder(link, n) for n in range(len(self.plan.links[link].stages))]
+        return tuple(lines[holder] for holder in holders if holder in lines)
+
+    def is_staged(self, link: str) -> bool:
+        """True if a link has several delay lines, or one that alters frames (`Algorithm`)."""
+        several = isinstance(self.plan.links[link].delay_line, tuple)
+        return several or any(use.algorithm.alters_frames for use in self.stages(link))
+
+    def is_fixed(self, link: str) -> bool:
+        """True if frames of a link take its `delay`, no algorithm adding to it or losing them."""
+        return all(use.algorithm.name == FIXED for use in self.stages(link))

@@ -10,14 +10,15 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import entity_names
 from orchestrator.plan.changeable_keys import SETTINGS, NotChangeable, locate, setting
 from orchestrator.plan.expectation_checks import expectation_problems, phase_problems
-from orchestrator.plan.external_nodes import external_problems
+from orchestrator.plan.external_nodes import external_problems, facing
 from orchestrator.plan.figure_checks import figure_problems
 from orchestrator.plan.forwarding_hosts import forwarding_problems
+from orchestrator.plan.header_table import header_problems
 from orchestrator.plan.injections import injection_problems
 from orchestrator.plan.input_problems import Clash, unknown
 from orchestrator.plan.mutant_match import mutant_problems
 from orchestrator.plan.plan_model import PlanModel, memoized
-from orchestrator.plan.plan_tables import Nic, Switch, Traffic
+from orchestrator.plan.plan_tables import External, Nic, Switch, Traffic
 from orchestrator.plan.program_checks import program_problems
 from orchestrator.plan.shortest_paths import RoutingLoop, endless_loop, path, routes
 from orchestrator.plan.size_limits import size_problems
@@ -36,6 +37,7 @@ def problems(plan: PlanModel, *, bare: bool) -> list[Problem]:
         return found + list(islice(phase_problems(asked, plan.phases), MOST))
     checks = (
         _unique(plan),
+        _headers(plan),
         _switches(plan),
         forwarding_problems(plan),
         _traffic(plan),
@@ -79,6 +81,15 @@ def _unique(plan: PlanModel) -> Iterator[Problem]:
         yield Clash("phases.run", None, "'run' is the whole run; call the phase something else")
 
 
+def _headers(plan: PlanModel) -> Iterator[Problem]:
+    switches = {name: node for name, node in plan.nodes.items() if isinstance(node, Switch)}
+    frames = {
+        name: (entry.frame, max(entry.priority, entry.acknowledged_in()))
+        for name, entry in plan.traffic.items()
+    }
+    yield from header_problems(plan.headers, switches, frames)
+
+
 def _switches(plan: PlanModel) -> Iterator[Problem]:
     mine: dict[str, list[str]] = {name: [] for name in plan.nodes}
     for port in entity_names.ports(plan):
@@ -88,6 +99,7 @@ def _switches(plan: PlanModel) -> Iterator[Problem]:
         if not isinstance(node, Switch):
             continue
         yield from _crossbar(plan, name, node)
+        yield from _learning(plan, name, node)
         for port_name in node.ports:
             if port_name not in mine[name]:
                 yield unknown(f"nodes.{name}.ports.{port_name}", "port", port_name, mine[name])
@@ -97,6 +109,20 @@ def _switches(plan: PlanModel) -> Iterator[Problem]:
                 yield unknown(where, "NIC or sink", destination, ends)
             if port_name not in mine[name]:
                 yield unknown(where, "port", port_name, mine[name])
+
+
+def _learning(plan: PlanModel, name: str, node: Switch) -> Iterator[Problem]:
+    """Frames of other devices come from external nodes, and no router learns."""
+    if node.mac_learning is None or isinstance(node, External):
+        return
+    where = f"nodes.{name}.mac_learning"
+    ports = [port for mine in facing(plan).values() for port in mine.values()]
+    beside = [port for port in ports if port.partition(".")[0] == name]
+    if len(beside) < 2:
+        text = f"links of {name} to at least 2 nodes of kind 'external' are expected"
+        yield Clash(where, ", ".join(beside) or "none", text)
+    if node.forwards_by != "mac":
+        yield Clash(where, node.forwards_by, "a router forwards by IP; leave 'forwards_by' out")
 
 
 def _crossbar(plan: PlanModel, name: str, node: Switch) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from orchestrator.plan.field_types import Group, Instant, Line, OptionValue, SampleInterval, Slug
 from orchestrator.plan.figure_tables import Figure
+from orchestrator.plan.header_table import Headers
 from orchestrator.plan.mutant_table import Mutant
 from orchestrator.plan.plan_tables import Link, Node, Traffic
 from orchestrator.plan.program_table import Program
@@ -56,6 +57,8 @@ class PlanModel(BaseModel):
     more_priorities: list[Annotated[int, Field(ge=0, le=7)]] = []
     """Priorities that have a lane of their own besides those of traffic, with separate lanes: a
     congestion point may send frames on in them."""
+    headers: Headers = Headers()
+    """VLAN tags, IP version and DSCP of all frames."""
     nodes: dict[Slug, Node] = Field(min_length=1)
     """NICs, switches and sinks; `kind` says which."""
     groups: dict[Slug, Group] = {}

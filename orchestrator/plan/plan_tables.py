@@ -5,14 +5,25 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    model_validator,
+)
 
 from orchestrator.plan import former_names
 from orchestrator.plan.algorithm_params import Ratio
 from orchestrator.plan.field_types import (
+    AgeingTime,
     Buffer,
     Delay,
     Depth,
+    DscpMap,
     FrameSize,
     Granularity,
     Instant,
@@ -21,11 +32,16 @@ from orchestrator.plan.field_types import (
     Overhead,
     Period,
     Point,
+    PriorityMap,
     Scalar,
     Slug,
     Slugs,
 )
+from orchestrator.plan.model_introspection import ONE_STAGE, STAGE_LIST
 from orchestrator.plan.traffic_pairing import drawn, most
+
+MOST_STAGES = 16
+"""Stages of a link at the most."""
 
 
 class Table(BaseModel):
@@ -70,6 +86,36 @@ class PluginTable(BaseModel):
 
     plugin: Line
     preset: Line | None = None
+
+
+def _form_of(value: Any) -> str | None:
+    """The form in which a delay line is written, a tag of `DelayLine`; None: in neither."""
+    if isinstance(value, dict | PluginTable):
+        return ONE_STAGE
+    return STAGE_LIST if isinstance(value, list | tuple) else None
+
+
+def _check_stages(stages: tuple[PluginTable, ...]) -> tuple[PluginTable, ...]:
+    if not 0 < len(stages) <= MOST_STAGES:
+        raise ValueError(f"1 to {MOST_STAGES} tables are expected")
+    return stages
+
+
+DelayLine = Annotated[
+    Annotated[PluginTable, Tag(ONE_STAGE)]
+    | Annotated[
+        tuple[PluginTable, ...],
+        Field(strict=False),
+        AfterValidator(_check_stages),
+        Tag(STAGE_LIST),
+    ],
+    Discriminator(
+        _form_of,
+        custom_error_type="delay_line_form",
+        custom_error_message="a table, or a list of tables in their order, is expected",
+    ),
+]
+"""A delay line: one algorithm, or several in the order in which frames pass them."""
 
 
 class Limiter(Table):
@@ -118,6 +164,7 @@ class Nic(Table):
 
 
 Priorities = Annotated[list[Annotated[int, Field(ge=0, le=7)]], Field(min_length=1, max_length=8)]
+ObeyedPriorities = Annotated[list[Annotated[int, Field(ge=0, le=7)]], Field(max_length=8)]
 
 
 class Inputs(Table):
@@ -190,6 +237,16 @@ class PortTable(Table):
     """Limits what this port's queue holds of the shared memory, below `buffer`."""
 
 
+class MacLearning(Table):
+    """A switch that forwards the frames of other devices, such as a tester's (IEEE 802.1Q-2018, 8.7
+    and 8.8): between its ports that face external nodes."""
+
+    ageing_time: AgeingTime = 300 * 10**12
+    """How long a station is remembered that is silent."""
+    longest_frame: FrameSize = 1514
+    """Octets without FCS and VLAN tags; longer frames are dropped."""
+
+
 class Switch(Table):
     """An output-queued switch, or with `inputs` a combined input/output queued one.
 
@@ -208,6 +265,10 @@ class Switch(Table):
     pause_priorities: Priorities | None = None
     """Priorities that the pauses of output queues hold, with separate lanes; all others are lossy.
     Default: all."""
+    obeys_pfc: ObeyedPriorities | None = None
+    """Priorities whose lanes stop when a neighbour's PFC frame names them, with separate lanes; PFC
+    for all others has no effect, as on a switch where PFC is enabled for the lossless priorities
+    alone. []: none. Default: all."""
     notification_point: PluginTable | None = None
     """Sees the data frames that enter an output queue, behind its congestion point."""
     watchdog: PluginTable | None = None
@@ -220,6 +281,14 @@ class Switch(Table):
     forwards_by: Literal["mac", "ip"] = "mac"
     """ip: an IP router. It gives a frame its next hop's MAC address and takes one off its TTL; what
     is not IP (CNMs, probes) does not pass it."""
+    dscp_to_tc: DscpMap | None = None
+    """Priority, 0 to 7, that some DSCPs have here, in place of those of `headers.dscp_to_tc`."""
+    tc_to_queue: PriorityMap | None = None
+    """Lane of each priority, 0 to 7, behind that map: 8 priorities, whose queues and PFC classes
+    its frames have here. Default: each its own."""
+    mac_learning: MacLearning | None = None
+    """Forwards the frames of other devices as well, by the MAC addresses that it learns; `{}`: with
+    the default values. On `software` alone: elsewhere there are no such frames."""
     inputs: Inputs | None = None
     """Buffers and virtual output queues at the inputs, a crossbar behind them."""
     ports: dict[Slug, PortTable] = {}
@@ -292,8 +361,14 @@ class Link(Table):
     """Octets under way, each way; more are dropped and counted."""
     overhead: Overhead = 0
     """Octets added to every frame's time on the wire (20: preamble and gap)."""
-    delay_line: PluginTable = PluginTable(plugin="fixed-delay")
-    """Algorithm that delays, or loses, frames on the way."""
+    delay_line: DelayLine = PluginTable(plugin="fixed-delay")
+    """Algorithm that delays, loses or alters frames on the way; or a list of 1 to 16 of these:
+    stages, which frames pass in that order."""
+
+    @property
+    def stages(self) -> tuple[PluginTable, ...]:
+        """The algorithms of its delay line, in the order in which frames pass them."""
+        return self.delay_line if isinstance(self.delay_line, tuple) else (self.delay_line,)
 
 
 class Traffic(Table):
@@ -320,9 +395,9 @@ class Traffic(Table):
     frame: FrameSize = 1_500
     """Octets of every data frame with its headers, without the FCS."""
     priority: int = Field(0, ge=0, le=7)
-    """Of the frames, in their VLAN tag."""
+    """Of the frames, in their VLAN tag or by their DSCP (`headers`)."""
     ack_priority: int | None = Field(None, ge=0, le=7)
-    """Of the acknowledgements of the entry's transport, in their VLAN tag: with separate lanes they
+    """Of the acknowledgements of the entry's transport, as `priority`: with separate lanes they
     wait in the lane of this priority at every switch. Default: that of the frames."""
     start: Instant = 0
     """Time at which the flows begin."""

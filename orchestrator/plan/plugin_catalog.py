@@ -74,9 +74,12 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 if isinstance(table.get(kind), dict):
                     yield kind, f"nodes.{name}.ports.{port}.{kind}", table[kind]
     for name, link in _items(data, "links"):
-        table = link.get("delay_line", {"plugin": "fixed-delay"})
-        if isinstance(table, dict):
-            yield "delay_line", f"links.{name}.delay_line", table
+        line = link.get("delay_line", {"plugin": "fixed-delay"})
+        if isinstance(line, dict):
+            yield "delay_line", f"links.{name}.delay_line", line
+        for index, table in enumerate(line if isinstance(line, list | tuple) else ()):
+            if isinstance(table, dict):
+                yield "delay_line", f"links.{name}.delay_line[{index}]", table
     for name, entry in _items(data, "traffic"):
         own = ("plugin", "preset")
         yield (

@@ -9,8 +9,9 @@ from typing import Any
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import former_names
 from orchestrator.plan.canonical_form import canonical
-from orchestrator.plan.entity_names import lanes
-from orchestrator.plan.injections import duplicate_problems
+from orchestrator.plan.entity_names import lanes, own_priorities, stage_holder
+from orchestrator.plan.header_table import CNP_DSCP, header_use_problems
+from orchestrator.plan.injections import copied_datagrams, duplicate_problems
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.lossless_lanes import lossless_problems
 from orchestrator.plan.memory_checks import memory_problems
@@ -20,6 +21,7 @@ from orchestrator.plan.plan_checks import by_node
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plan_tables import Switch
 from orchestrator.plan.plugin_catalog import Catalog, Use, look_up, tables
+from orchestrator.plan.queue_pairs import queue_pair_problems
 from orchestrator.plan.target_options import KEY, TargetOptions, check_tables
 from orchestrator.plan.timeline_actions import Action, Uses, actions_of
 from orchestrator.plan.timeouts import timeout_problems
@@ -59,13 +61,17 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     actions, of_timeline = actions_of(plan, uses, bare=bare)
     problems += of_timeline
     problems += duplicate_problems(plan, uses)
+    problems += copied_datagrams(plan, uses)
     problems += _without_sockets(plan, uses["traffic"])
     problems += _carried(plan, uses["traffic"])
     problems += _dropping(uses["congestion_point"])
     problems += _changing_lanes(plan, uses["congestion_point"])
+    problems += _queued_cnps(plan, uses["notification_point"])
     problems += _scheduling(plan, found)
     problems += _granting(plan, uses["pause"])
     problems += memory_problems(plan, uses)
+    problems += header_use_problems(plan.headers, plan.groups, uses)
+    problems += queue_pair_problems(plan, uses)
     problems += lossless_problems(plan, uses["pause"])
     problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
     problems += _uncontrolled(plan, uses)
@@ -110,6 +116,8 @@ def look_up_all(
 def _holders(plan: PlanModel, path: str, kind: str) -> list[str]:
     section, name, *rest = path.split(".")
     node = plan.nodes[name] if section == "nodes" else None
+    if section == "links":
+        return [stage_holder(name, index_of(path))]
     if not isinstance(node, Switch):
         return [name]
     ports = by_node(plan).get(name, [])
@@ -119,6 +127,11 @@ def _holders(plan: PlanModel, path: str, kind: str) -> list[str]:
         return [f"{name}.{rest[1]}"]
     own = {port for port in node.ports if getattr(node.ports[port], kind) is not None}
     return [port.entity for port in ports if port.name not in own]
+
+
+def index_of(path: str) -> int:
+    """The index at the end of a key path, links.up.delay_line[1]; 0 where it has none."""
+    return int(path.partition("[")[2].rstrip("]") or 0)
 
 
 def _without_sockets(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
@@ -192,7 +205,7 @@ def _dropping(uses: dict[str, Use]) -> list[Problem]:
 def _changing_lanes(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
     """Frames go on in a lane that there is."""
     problems: list[Problem] = []
-    own = {lane.priorities[0] for lane in lanes(plan) if lane.suffix}
+    own = own_priorities(plan)
     for holder, use in uses.items():
         for priority in use.params.goes_on_in():
             node = holder.partition(".")[0]
@@ -205,6 +218,25 @@ def _changing_lanes(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
             if priority not in own and problem not in problems:
                 problems.append(problem)
     return problems
+
+
+def _queued_cnps(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
+    """CNPs that switches queue have a lane of their own for the priority that is named."""
+    own = own_priorities(plan)
+    if plan.headers.cnps != "queued" or not own:
+        return []
+    named = {priority for use in uses.values() for priority in use.params.goes_on_in()}
+    if plan.headers.priority == "dscp":
+        named = {plan.headers.classes()[CNP_DSCP]} if uses else set()
+    return [
+        Clash(
+            "headers.cnps",
+            "queued",
+            f"CNPs have priority {priority}, which has no lane of its own; more_priorities = "
+            f"[{priority}] is expected",
+        )
+        for priority in sorted(named - own)
+    ]
 
 
 def _scheduling(plan: PlanModel, found: Mapping[str, tuple[str, Use]]) -> list[Problem]:
@@ -283,9 +315,12 @@ def _without_credit(plan: PlanModel, uses: Uses) -> list[Problem]:
 
 def _put(data: dict[str, Any], path: str, use: Use) -> None:
     table = use.to_table()
-    *parents, last = path.split(".")
+    *parents, last = path.partition("[")[0].split(".")
     for parent in parents:
         data = data[parent]
+    if path.endswith("]"):
+        data[last][index_of(path)] = table
+        return
     if parents == ["traffic"]:
         former = former_names.former_of(type(use.params))
         table = {key: value for key, value in data[last].items() if key not in former} | table

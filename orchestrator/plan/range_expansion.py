@@ -181,6 +181,8 @@ class _Expansion:
                 result[key] = over(result.get(key, {}), groups)
             elif key == "capture" and isinstance(value, dict):
                 result[key] = over(result.get(key, {}), self._capture(value))
+            elif key == "headers" and isinstance(value, dict):
+                result[key] = over(result.get(key, {}), value)
             elif key not in MEANS:
                 result[key] = value
         return result

@@ -158,6 +158,8 @@ def _put(
             if get_origin(_chosen(annotation, {})) is not dict and not _is_model(annotation):
                 return Problem(where, None, "there is nothing below this key")
             table[key] = copy.deepcopy(defaults)
+        if isinstance(table[key], tuple):
+            table[key] = list(table[key])
         table = table[key]
         if not isinstance(table, dict | list):
             return Problem(where, shown(table), "there is nothing below this key")

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sized
 
 from orchestrator.errors import Problem
-from orchestrator.plan import entity_names
 from orchestrator.plan.external_nodes import captured
-from orchestrator.plan.forwarding_hosts import buffer_of, forwarding_hosts
-from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.plan_tables import Nic, Switch
+from orchestrator.plan.plan_tables import Nic
 from orchestrator.plan.units import format_duration
 
 MOST = {
@@ -31,8 +28,6 @@ MOST_SAMPLES = 64_000_000
 """Values in the table of samples: 512 MB."""
 MOST_CAPTURED = 2_000_000_000
 """Octets kept for captures."""
-MOST_HELD = 8_000_000
-"""Frames that all queues and delay lines can hold at once: 1 GB of descriptors."""
 
 
 def section_problems(data: Mapping[str, object]) -> Iterator[Problem]:
@@ -65,7 +60,6 @@ def size_problems(plan: PlanModel) -> Iterator[Problem]:
             f"(ports x frames x snap); these are {octets}"
         )
         yield Problem("capture.frames", plan.capture.frames, accepted)
-    yield from _held(plan)
 
 
 def _pairs(plan: PlanModel) -> Iterator[Problem]:
@@ -76,45 +70,6 @@ def _pairs(plan: PlanModel) -> Iterator[Problem]:
         if entry.most_pairs > most:
             accepted = f"'from' and 'to' of at most {most} pairs are expected"
             yield Problem(f"traffic.{name}", f"{entry.most_pairs} pairs", accepted)
-
-
-def _held(plan: PlanModel) -> Iterator[Problem]:
-    """Frames in host queues, switch queues and delay lines, when all of them are full."""
-    shortest = min((entry.frame for entry in plan.traffic.values()), default=64)
-    lanes = len(entity_names.lanes(plan))
-    octets: dict[str, int] = dict.fromkeys(("host_queue", "buffer", "links"), 0)
-    for entry in plan.traffic.values():
-        for source, _ in entry.pairs:
-            node = plan.nodes.get(source)
-            octets["host_queue"] += entry.flows * node.host_queue if isinstance(node, Nic) else 0
-    for link in plan.links.values():
-        for delay in (link.delay, link.delay_back or link.delay):
-            octets["links"] += min(link.buffer, link.rate * delay // (8 * 10**12))
-    in_switches: dict[str, int] = {}
-    shared: dict[str, int] = {}
-    for port in entity_names.ports(plan):
-        node = plan.nodes.get(port.node)
-        if isinstance(node, Switch):
-            each = node.buffer_of(port.name)
-            if node.inputs is not None:
-                each += max(node.inputs.buffer, node.inputs.lossy_buffer or 0)
-                each += node.inputs.headroom or 0
-            in_switches[port.node] = in_switches.get(port.node, 0) + lanes * each
-            if node.inputs is not None and node.inputs.shared_memory is not None:
-                memory = shared.get(port.node, node.inputs.shared_memory)
-                shared[port.node] = memory + (node.inputs.headroom or 0)
-        elif isinstance(node, Nic) and port.node in forwarding_hosts(plan):
-            octets["buffer"] += lanes * buffer_of(node)
-    for name, queued in in_switches.items():
-        octets["buffer"] += min(queued, shared.get(name, queued))
-    if sum(octets.values()) // shortest > MOST_HELD:
-        largest = max(octets, key=lambda name: octets[name])
-        where = {"host_queue": "nodes", "buffer": "nodes", "links": "links"}[largest]
-        accepted = (
-            f"host queues, buffers and links could hold {sum(octets.values()) // shortest} frames "
-            f"of {shortest} octets, more than {MOST_HELD}; most of them in {largest}"
-        )
-        yield Clash(where, None, accepted)
 
 
 def columns(plan: PlanModel, flows: int, limiters: int) -> int:

@@ -164,7 +164,11 @@ class _Book:
         if kind == "reaction_point":
             return self.limiters[holder]
         if kind == "delay_line":
-            return [way.entity for way in self.ways[holder]]
+            link = entity_names.link_of(holder)
+            index = entity_names.stage_index(holder)
+            if not isinstance(self.plan.links[link].delay_line, tuple):
+                return [way.entity for way in self.ways[link]]
+            return [way.stage(index) for way in self.ways[link]]
         return self.flows[holder] if kind == "traffic" else [holder]
 
 

@@ -1,13 +1,40 @@
-"""Notes of counters: those that should stay at 0 (`Observed.note`), and injections that did not
-take place."""
+"""Notes of algorithms: of their parameters, of counters that should stay at 0 (`Observed.note`),
+and of injections that did not take place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.timeline_actions import injections_at
 from orchestrator.recording import Recording
+from orchestrator.registry import sentence_of
+
+
+def plugin_notes(resolved: ResolvedPlan) -> list[str]:
+    """Notes of the parameters of all algorithms: of traffic by its entry, of others by their name.
+
+    A `notes()` that fails or returns no texts is a note itself: the run is not lost.
+    """
+    return list(
+        dict.fromkeys(
+            f"{holder if kind == 'traffic' else use.algorithm.name}: {text}"
+            for kind, uses in resolved.uses.items()
+            for holder, use in uses.items()
+            for text in _notes_of(use.params)
+        )
+    )
+
+
+def _notes_of(params: Any) -> list[str]:
+    try:
+        found = params.notes()
+        if isinstance(found, str) or not all(isinstance(one, str) for one in found):
+            raise TypeError(f"{found!r} is no list of texts")
+        return list(found)
+    except Exception as error:  # of a plugin
+        return [f"its notes() failed: {sentence_of(error)}"]
 
 
 def counted_notes(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]:

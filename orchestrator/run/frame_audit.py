@@ -7,9 +7,12 @@ AssertionError (not under `python -O`): the audit is for properties and `tailbac
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 
-from orchestrator.engine.node.world_arrays import WAKE_FLOW, WAKE_INPUT, WAKE_LINE, WAKE_PORT, World
+from orchestrator.engine.node.actors import WAKE_FLOW, WAKE_INPUT, WAKE_LINE, WAKE_PORT
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     ACK,
     CNM,
@@ -41,10 +44,12 @@ class Audit:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.next = world.frames["next"].tolist()
-        self.length = world.frames["length"].tolist()
-        self.kind = world.frames["kind"].tolist()
-        self.due = world.frames["due"].tolist()
+        clock = world.clock[0]
+        frames, rows = world.frames[: clock.frames_used], world.made[: clock.made_used]
+        self.next = frames["next"].tolist()
+        self.length = frames["length"].tolist()
+        self.kind = frames["kind"].tolist()
+        self.due = frames["due"].tolist()
         self.lines = [self._walk(port.line_head, port.line_tail) for port in world.ports]
         self.control = [self._walk(port.control_head, port.control_tail) for port in world.ports]
         self.queues = [
@@ -61,7 +66,7 @@ class Audit:
             self._walk(flow.head if own else NONE, flow.tail)
             for flow, own in zip(world.flows, described, strict=True)
         ]
-        self.next_made = world.made["next"].tolist()
+        self.next_made = rows["next"].tolist()
         self.made = [
             self._walk(NONE if own else flow.head, flow.tail, following=self.next_made)
             for flow, own in zip(world.flows, described, strict=True)
@@ -70,7 +75,7 @@ class Audit:
         self.awaited: dict[int, list[int]] = {}
         """Input -> times at which its frames reach lazy outputs and leave at once, which needs a
         wake-up."""
-        self.free = world.free[: world.clock[0].free].tolist()
+        self.free = world.free[: clock.free].tolist()
         lists = [*self.lines, *self.control, *self.queues, *self.hosts, *self.voqs]
         lists += [*self.flying, *self.reacting, *self.early]
         held = [index for frames in lists for index in frames]
@@ -78,11 +83,11 @@ class Audit:
         self.rooms = self._rooms(held)
         held += list(self.rooms)
         everything = sorted(held + self.free)
-        assert everything == list(range(len(world.frames) - 1)), "a descriptor is lost or doubled"
+        assert everything == list(range(len(frames))), "a descriptor is lost or doubled"
         self.held = held
-        unmade = self._walk(world.clock[0].unmade, following=self.next_made)
+        unmade = self._walk(clock.unmade, following=self.next_made)
         waiting = sorted(row for rows in [*self.made, unmade] for row in rows)
-        assert waiting == list(range(len(world.made))), "a frame that waits is lost or doubled"
+        assert waiting == list(range(len(rows))), "a frame that waits is lost or doubled"
 
     def _rooms(self, held: list[int]) -> dict[int, int]:
         """Multicast frames that reserve the buffer space of their copies -> the buffer."""
@@ -158,8 +163,9 @@ class Audit:
         ended += w.limiters["feedback_received"].sum() + w.nodes["unroutable"].sum()
         ended += w.nodes["ttl_expired"].sum()
         ended += w.nodes["feedback_ignored"].sum() + w.nodes["feedback_unassigned"].sum()
-        # acknowledgements are not counted; flows that begin without a limiter count as messages
-        carried = w.flows["mode"] == TRANSPORT
+        # acknowledgements and credits are not counted (a receiver may send these for datagrams that
+        # were trimmed, too); flows that begin without a limiter count as messages
+        carried = (w.flows["mode"] == TRANSPORT) | (w.nodes["credits_sent"].sum() > 0)
         unlimited = w.flows["limited"] * w.nodes["feedback_unassigned"].sum() > 0
         if not np.any(carried | unlimited):
             waiting = sum(map(len, self.made))
@@ -171,13 +177,20 @@ class Audit:
     def check_queues(self) -> None:
         """Per queue: its frames match its counters, and are of kinds that queues may hold."""
         w = self.world
-        for row in [row for row, queue in enumerate(w.queues) if queue.input != NONE]:
-            here = [i for i in self.inside if w.frames[i].held == row]
-            mine = [i for i in here if w.frames[i].original == NONE]
-            self.queues[row] = mine + [i for i, buffer in self.rooms.items() if buffer == row]
+        held: dict[int, list[int]] = defaultdict(list)
+        for i in self.inside:
+            if w.frames[i].original == NONE:
+                held[int(w.frames[i].held)].append(i)
+        for i, buffer in self.rooms.items():
+            held[int(buffer)].append(i)
+        for row in np.flatnonzero(w.queues["input"] != NONE).tolist():
+            self.queues[row] = held[row]
+        coming: dict[int, list[int]] = defaultdict(list)
+        if w.queues["crossbar"].any():
+            for i in [i for some in self.flying for i in some]:
+                coming[self.output_of(i)].append(i)
         for row, (queue, frames) in enumerate(zip(w.queues, self.queues, strict=True)):
-            coming = self.flying if queue.crossbar else []
-            due = [i for some in coming for i in some if self.output_of(i) == row]
+            due = coming[row] if queue.crossbar else []
             assert queue.reserved == self.octets(due)
             assert len(frames) == queue.frames
             if queue.units:
@@ -245,6 +258,7 @@ class Audit:
     def check_flows(self) -> None:
         """Per flow and limiter: counts, backlogs and their assignment."""
         w = self.world
+        copies = (w.injectors["copies"] + w.injectors["duplicated"]).sum()
         for row, (flow, frames, made) in enumerate(
             zip(w.flows, self.hosts, self.made, strict=True)
         ):
@@ -252,7 +266,7 @@ class Audit:
             waiting = self.octets(frames) + int(w.made["length"][made].sum())
             assert flow.bytes == waiting <= flow.capacity
             if row > w.address_flow.max():  # rows after the plan's own are members of groups
-                assert flow.frames_received <= w.flows["frames_sent"].max()
+                assert flow.frames_received <= w.flows["frames_sent"].max() + copies
             if flow.limiter != NONE:
                 limiter = w.limiters[flow.limiter]
                 assert limiter.flow == row
@@ -264,12 +278,14 @@ class Audit:
                 assert limiter.timer == NEVER
             else:
                 assert w.flows[limiter.flow].limiter == row
+        flagged = np.flatnonzero(w.flows["ready"] == 1)
+        lanes = w.flows["lane"][flagged]
         for row, lane in enumerate(w.lanes):
             ready, index = [], int(lane.ready_head)
             while index != NONE:
                 ready.append(index)
                 index = int(w.flows[index].ready_next)
-            marked = [i for i, f in enumerate(w.flows) if f.ready == 1 and f.lane == row]
+            marked = flagged[lanes == row].tolist()
             assert sorted(ready) == marked
 
     def flying_to(self, queue: int) -> list[int]:

@@ -22,13 +22,12 @@ from orchestrator.plan.entity_names import Flow, is_ours, lanes
 from orchestrator.plan.frame_lengths import flow_ports
 from orchestrator.plan.plugin_catalog import Use
 from orchestrator.recording import Recording
+from orchestrator.run.scheme_transports import acts_on_marks, listed, unused_credits
 
 NO_MESSAGES = (
     "it works with messages, and no congestion point or notification point on the path of its "
     "flows sends any"
 )
-SHOWN = 4
-"""So many nodes are named; there may be thousands."""
 
 
 class Signals:
@@ -70,8 +69,10 @@ def find_incomplete_schemes(resolved: ResolvedPlan, recording: Recording) -> Fin
     found = Findings([], [])
     for (name, cause), nics in groups.items():
         idle = cause == NO_MESSAGES and not check.points
-        (found.idle if idle else found.incomplete).append(f"{name} at {_listed(nics)}: {cause}")
+        (found.idle if idle else found.incomplete).append(f"{name} at {listed(nics)}: {cause}")
     found.incomplete.extend(check.unanswered())
+    sent = [flow for flows in check.flows.values() for flow in flows]
+    found.incomplete.extend(unused_credits(resolved, sent, check.holders, check.of_queues))
     return found
 
 
@@ -201,8 +202,8 @@ class _SchemeCheck:
             ):
                 return (
                     f"it was sent no message, though {total} frames were marked at "
-                    f"{_listed(list(points))}: nothing answers marks; set a notification_point at "
-                    f"{_listed(sorted(ends))}"
+                    f"{listed(list(points))}: nothing answers marks; set a notification_point at "
+                    f"{listed(sorted(ends))}"
                 )
             if not answering or not any(point.marks or point.probes for point in points.values()):
                 return NO_MESSAGES
@@ -211,10 +212,10 @@ class _SchemeCheck:
         ):
             return (
                 f"it was sent no message, though {total} frames were marked at "
-                f"{_listed(list(points))}"
+                f"{listed(list(points))}"
             )
         if full := [at for at, point in points.items() if self.is_congested(at, point)]:
-            return f"it was sent no message, though the queue of {_listed(full)} was congested"
+            return f"it was sent no message, though the queue of {listed(full)} was congested"
         return ""
 
     def is_congested(self, holder: str, point: Signals) -> bool:
@@ -231,12 +232,15 @@ class _SchemeCheck:
     def unanswered(self) -> Iterator[str]:
         """Sentences on congestion points whose messages, marks or probes have no counterpart."""
         through: dict[str, set[str]] = {}
+        marks_answered: set[str] = set()
         for nic, flows in self.flows.items() if self.points else ():
             if nic in self.reactions:
                 continue
             for flow in flows:
                 for at in self.holders(flow) or ():
                     through.setdefault(at, set()).add(nic)
+                    if acts_on_marks(self.resolved, flow):
+                        marks_answered.add(at)
         reached_any = {nic for nic in self.reactions if self.received(nic) != 0}
         for holder, point in self.points.items():
             senders = through.get(holder, set())
@@ -245,13 +249,13 @@ class _SchemeCheck:
             sent, marked = (
                 self.of_queues(holder, one) for one in ("feedback_sent", "frames_marked")
             )
-            nics = _listed(sorted(senders))
+            nics = listed(sorted(senders))
             if sent and not reached_any:
                 yield (
                     f"{point.name} at {holder}: {sent} messages were sent, and no NIC has a "
                     f"reaction point that acts on them; set one at {nics}"
                 )
-            elif marked and not reached_any:
+            elif marked and not reached_any and holder not in marks_answered:
                 yield (
                     f"{point.name} at {holder}: {marked} frames were marked, and no NIC has a "
                     f"reaction point; set one at {nics}"
@@ -266,7 +270,9 @@ class _SchemeCheck:
                     f"{point.name} at {holder}: its queue was congested, and no NIC has a reaction "
                     f"point that sends probes; set one such as 'fecn-rp' at {nics}"
                 )
-            elif point.marks and not point.lossy and self.is_congested(holder, point):
+            elif point.marks and not (
+                point.lossy or holder in marks_answered or not self.is_congested(holder, point)
+            ):
                 yield (
                     f"{point.name} at {holder}: its queue was congested, and no frame was marked: "
                     f"no flow is ECN-capable; set a reaction point at {nics} that is"
@@ -274,7 +280,7 @@ class _SchemeCheck:
         turned = [at for at in self.notifiers if self.count(at, "echoes_sent")]
         if turned and not any(point.probes for point in self.points.values()):
             yield (
-                f"{self.notifiers[turned[0]].name} at {_listed(turned)}: probes were turned round, "
+                f"{self.notifiers[turned[0]].name} at {listed(turned)}: probes were turned round, "
                 "and no congestion point writes a rate into them; set one such as 'fecn-cp' at the "
                 "switches"
             )
@@ -287,9 +293,3 @@ class _SchemeCheck:
                 if on_path is None or holder in on_path:
                     return True
         return False
-
-
-def _listed(names: list[str]) -> str:
-    """Names for people: the first few, and how many more there are."""
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -51,9 +51,16 @@ def memory_bytes() -> int | None:
 
 
 def free_bytes() -> int | None:
-    """Memory that is available without swapping; None where the kernel does not report it."""
+    """Memory that is available without swapping, and within the limit of this process's control
+    group (cgroup v2, as in containers); None where the kernel does not report it."""
     free = _field("/proc/meminfo", "MemAvailable")
-    return int(free.split()[0]) * 1024 if free else None
+    if not free:
+        return None
+    available = int(free.split()[0]) * 1024
+    most, used = (read_text(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
+    if most and used and most.isdecimal() and used.isdecimal():
+        return min(available, max(int(most) - int(used), 0))
+    return available
 
 
 def load() -> float | None:

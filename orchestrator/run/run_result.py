@@ -18,7 +18,7 @@ from orchestrator.plan.pfc_headroom import buffer_headrooms
 from orchestrator.recording import STOPPED, MissingColumn, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import buffer_conservation, pause_deadlocks, starved, world_invariants
-from orchestrator.run.counted import counted_notes, missing_injections
+from orchestrator.run.counted import counted_notes, missing_injections, plugin_notes
 from orchestrator.run.error_bars import errorbars
 from orchestrator.run.incomplete_schemes import find_incomplete_schemes
 from orchestrator.run.marking_result import marking_result
@@ -234,11 +234,7 @@ def _measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -
             *limiter_shortages(recording),
             *counted_notes(resolved, recording),
             *missing_injections(resolved, recording),
-            *(
-                f"{entry}: {text}"
-                for entry, use in resolved.uses["traffic"].items()
-                for text in use.params.notes()
-            ),
+            *plugin_notes(resolved),
             *starved.starvation_notes(resolved, recording),
             *program_notes(resolved, recording),
             *external_notes(resolved, recording, seen),

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from orchestrator.plan import Port, ResolvedPlan, Switch
+from orchestrator.plan.entity_names import Flow
 from orchestrator.recording import Recording
 
 SHARE = 0.1
 """Of the mean of all flows of its traffic entry to its destination: below it a flow starves."""
 SHOWN = 4
 """So many flows are named; there may be thousands."""
+UNEQUAL = (
+    ": it is full in octets, where a shorter frame may find room and a longer one none, and the "
+    "last place is drawn among frames of equal length"
+)
 
 
 def starvation_notes(resolved: ResolvedPlan, recording: Recording) -> list[str]:
     """A sentence for each port where flows starve.
 
-    Looked at are the flows of a traffic entry to one destination, where each has a NIC of its own,
-    none is started or stopped by the timeline, and the last queue drops what finds no room
-    (`frames_dropped`) with no congestion point to say which.
+    Looked at are the flows of a traffic entry to one destination, and those of entries that differ
+    in `frame` alone, where each flow has a NIC of its own, none is started or stopped by the
+    timeline, and the last queue drops what finds no room (`frames_dropped`) with no congestion
+    point to say which.
     """
     plan = resolved.plan
     if not len(recording.times_ps):
@@ -27,24 +33,46 @@ def starvation_notes(resolved: ResolvedPlan, recording: Recording) -> list[str]:
         if column.quantity in ("bytes_received", "frames_dropped")
     }
     moved = {name for a in resolved.actions if a.verb in ("start", "stop") for name in a.entities}
-    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    alike = _entries_by_all_but_frame(resolved)
+    groups: dict[tuple[str, str], list[Flow]] = {}
     for flow in plan.flows():
         if not flow.members and flow.entity not in moved:
-            groups.setdefault((flow.entry, flow.destination), []).append((flow.entity, flow.node))
+            groups.setdefault((flow.entry, flow.destination), []).append(flow)
+            if flow.entry in alike:
+                groups.setdefault((alike[flow.entry], flow.destination), []).append(flow)
     sentences = []
     for (entry, destination), flows in groups.items():
         drops = [p for p in _last_ports(resolved, destination) if last.get((p, "frames_dropped"))]
-        got = {name: last.get((name, "bytes_received"), 0) for name, _ in flows}
-        apart = len({node for _, node in flows}) == len(flows) > 1
+        got = {flow.entity: last.get((flow.entity, "bytes_received"), 0) for flow in flows}
+        apart = len({flow.node for flow in flows}) == len(flows) > 1
         mean = sum(got.values()) / len(flows)
         starving = [name for name, octets in got.items() if octets < SHARE * mean]
         if apart and drops and starving:
             some = ", ".join(starving[:SHOWN]) + (" and more" if len(starving) > SHOWN else "")
+            equal = entry in plan.traffic
             sentences.append(
-                f"{drops[0]}: {len(starving)} of {len(flows)} equal flows of {entry} starve at "
-                f"this drop-tail queue ({some}: below {SHARE:.0%} of the mean)" + _remedy(resolved)
+                f"{drops[0]}: {len(starving)} of {len(flows)} "
+                + (f"equal flows of {entry}" if equal else f"flows of {entry} with unequal frames")
+                + f" starve at this drop-tail queue ({some}: below {SHARE:.0%} of the mean)"
+                + (_remedy(resolved) if equal else UNEQUAL)
             )
     return sentences
+
+
+def _entries_by_all_but_frame(resolved: ResolvedPlan) -> dict[str, str]:
+    """Traffic entry -> names of the entries that differ from it in `frame` and ends alone."""
+    found: dict[str, list[str]] = {}
+    traffic = resolved.plan.traffic
+    for name, entry in traffic.items():
+        if entry.transport is None:
+            key = str(entry.model_dump(exclude={"from_", "to", "via", "pairing", "frame"}))
+            found.setdefault(key, []).append(name)
+    return {
+        name: ", ".join(names[:SHOWN]) + (" and more" if len(names) > SHOWN else "")
+        for names in found.values()
+        if len({traffic[name].frame for name in names}) > 1
+        for name in names
+    }
 
 
 def _last_ports(resolved: ResolvedPlan, destination: str) -> list[str]:

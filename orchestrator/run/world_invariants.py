@@ -242,6 +242,7 @@ def broken_in_world(
     `limits`, with the `names` of its queues row by row, adds capacities and losslessness.
     """
     found = []
+    copies = int((world.injectors["duplicated"] + world.injectors["copies"]).sum())
     for one in INVARIANTS:
         if one is LOSSLESS or one is CAPACITY:
             continue
@@ -249,6 +250,8 @@ def broken_in_world(
         if one.of == "flows":  # rows after the plan's own are those of members of groups
             rows = rows[: int(world.address_flow.max(initial=NONE)) + 1]
         values = [np.asarray(rows[name]) for name in one.fields]
+        if one in ACROSS_NODES:
+            values[1] = values[1] + copies * _unit_of(one)
         found += _first_violation(one, values, one.of, None)
     if limits is not None and names is not None:
         for row, name in enumerate(names):
@@ -268,15 +271,15 @@ def broken_in_samples(resolved: ResolvedPlan, recording: Recording, late_ps: int
     with what their rate allows by then.
     """
     limits, found = Limits.of(resolved), list[str]()
-    copies = _injected_copies(resolved)
+    copies, staged = _injected_copies(resolved), _staged_copies(resolved, recording)
     sampled = [one for one in INVARIANTS if FIELDS.issuperset(one.fields)]
     for entity, fields in _sampled(recording).items():
         for one in sampled:
             if all(name in fields for name in one.fields):
                 values = [fields[name] for name in one.fields]
-                if one in ACROSS_NODES and entity in copies:
-                    each = LONGEST if one is RECEIVED_OCTETS else 1
-                    values[1] = values[1] + copies[entity] * each
+                if one in ACROSS_NODES:
+                    more = copies.get(entity, 0) + staged
+                    values[1] = values[1] + more * _unit_of(one)
                 if one in ACROSS_NODES and late_ps:
                     values = _at_later_rows(values, recording.times_ps, late_ps)
                 found += _first_violation(one, values, entity, recording)
@@ -295,6 +298,22 @@ def _injected_copies(resolved: ResolvedPlan) -> dict[str, int]:
         if action.verb == "duplicate":
             found[action.key] = found.get(action.key, 0) + action.values["packets"]
     return found
+
+
+def _staged_copies(resolved: ResolvedPlan, recording: Recording) -> np.ndarray:
+    """int64[rows]: copies of frames that the stages of all links have added by then. Any flow's
+    frames may be among them."""
+    total = np.zeros(len(recording.times_ps), np.int64)
+    ways = {way.entity for way in resolved.plan.directions() if resolved.is_staged(way.link)}
+    for index, column in enumerate(recording.columns):
+        if column.quantity == "frames_duplicated" and column.entity in ways:
+            total += recording.values[:, index]
+    return total
+
+
+def _unit_of(one: Invariant) -> int:
+    """The most that one frame more is, in the unit of an invariant between nodes."""
+    return LONGEST if one is RECEIVED_OCTETS else 1
 
 
 def _at_later_rows(

@@ -66,17 +66,26 @@ class Simulated(Target):
     ) -> Recording:
         """Simulate the whole plan."""
         from orchestrator.assembly import assemble
+        from orchestrator.run.machine_info import free_bytes
+        from orchestrator.terminal.engine_watch import watched_engine
 
-        if session is not None and (session.cores or 1) > 1:
-            return _on_cores(resolved, session, progress)
-        spare = SPARE_COMMANDS if session else 0
-        return _on_single_core(lambda: assemble(resolved, spare=spare), session, progress)
+        with watched_engine(resolved):
+            if session is not None and (session.cores or 1) > 1:
+                return _on_cores(resolved, session, progress)
+            spare = SPARE_COMMANDS if session else 0
+            return _on_single_core(
+                lambda: assemble(resolved, spare=spare, memory=free_bytes()), session, progress
+            )
 
     def run_in_world(
         self, resolved: ResolvedPlan, progress: Report, again: ReusableWorld
     ) -> Recording:
         """Simulate a plan that is run with many seeds, in reused arrays and without live feed."""
-        return _on_single_core(lambda: again.world(resolved), None, progress)
+        from orchestrator.run.machine_info import free_bytes
+        from orchestrator.terminal.engine_watch import watched_engine
+
+        with watched_engine(resolved):
+            return _on_single_core(lambda: again.world(resolved, free_bytes()), None, progress)
 
 
 def _reporting(duration: int, progress: Report) -> Callable[[int], None]:
@@ -111,7 +120,9 @@ def _on_single_core(
     else:  # the last instant belongs to the run: its row of samples closes the last phase
         while simulate(world, plan.duration + 1, EVENTS_PER_REPORT) == EVENTS_PER_REPORT:
             kernel_guards.refuse_fault()
+            assembly.refuse_exhausted()
             report(int(world.clock[0].now))
+    assembly.refuse_exhausted()
     return record(
         "simulated",
         [(assembly, list(plan.nodes))],
@@ -125,6 +136,7 @@ def _on_cores(resolved: ResolvedPlan, session: Session, progress: Report) -> Rec
     """Simulate the whole plan in as many parts as it pays to cut it into, a core for each."""
     from orchestrator.assembly import assemble, record
     from orchestrator.run.engine_compile import report_compiling
+    from orchestrator.run.machine_info import free_bytes
     from orchestrator.targets.parallel.parallel_run import ParallelRun
     from orchestrator.targets.parallel.partitioning import partition
 
@@ -132,7 +144,7 @@ def _on_cores(resolved: ResolvedPlan, session: Session, progress: Report) -> Rec
         raise BadInput("cores", "a run on several cores keeps no pace; leave one of the two out")
     cut = partition(resolved, session.cores or 1)
     if len(cut) == 1:
-        return _on_single_core(lambda: assemble(resolved), None, progress)
+        return _on_single_core(lambda: assemble(resolved, memory=free_bytes()), None, progress)
     with report_compiling(progress):
         several = ParallelRun(resolved, cut)
         several.advance(0, 0)
@@ -155,6 +167,7 @@ def _watched(assembly: Assembly, session: Session, report: Callable[[int], None]
     def loop(until: int) -> bool:
         done = simulate(assembly.world, until, EVENTS_PER_REPORT) < EVENTS_PER_REPORT
         kernel_guards.refuse_fault()
+        assembly.refuse_exhausted()
         return bool(done)
 
     PacedLoop(assembly, session).drive(loop, report)

@@ -42,9 +42,9 @@ if TYPE_CHECKING:  # isort: off
     )
     from orchestrator.engine.jit import compiled, flow_state, word_at
     from orchestrator.engine.kernel_answers import (
-        DROP, FORWARD, LANE, LOST, NOTHING, NOTIFY_ARRIVING, NOTIFY_HEAD, NOTIFY_LARGEST,
-        NOTIFY_RANDOM_UNIT, REFLECT, REQUEST_CREDIT, SEND, STAMP, STAMP_IF_LARGER, STAMP_IF_SMALLER,
-        TRIM,
+        DROP, FCS_RIGHT, FCS_WRONG, FORWARD, LANE, LOST, NOTHING, NOTIFY_ARRIVING, NOTIFY_HEAD,
+        NOTIFY_LARGEST, NOTIFY_RANDOM_UNIT, REFLECT, REQUEST_CREDIT, SEND, STAMP, STAMP_IF_LARGER,
+        STAMP_IF_SMALLER, TRIM,
     )
     from orchestrator.engine.lfsr import jittered, lfsr_next
     from orchestrator.engine.node.event_loop import simulate
@@ -62,11 +62,12 @@ if TYPE_CHECKING:  # isort: off
     from orchestrator.live.live_session import Session
     from orchestrator.message_views import (
         AckMessage, CnmMessage, CreditMessage, GrantMessage, PauseMessage, ProbeMessage,
-        RequestMessage, SegmentMessage, SignalMessage, StampMessage,
+        RequestMessage, SegmentMessage, SignalMessage, StageMessage, StampMessage,
     )
     from orchestrator.plan.algorithm_params import (
         EcnParams, Params, RatioLimit, Sender, from_file,
     )
+    from orchestrator.plan.file_cache import cached_per_file
     from orchestrator.plan.quantity_types import Duration, Rate, Ratio, Size
     from orchestrator.plan.field_types import LONGEST_FRAME
     from orchestrator.plan.observables import Observed
@@ -96,27 +97,28 @@ if TYPE_CHECKING:  # isort: off
 __all__ = [
     "ACK", "AS_KERNELS", "AS_VERILOG_TOO", "BITS_PER_SECOND", "BIT_PS", "BYTES", "CE", "CNM", "CNP",
     "CORE_FRAME_TYPES", "COUNT", "COUNTER", "CREDIT", "DATA", "DROP", "DROPS", "ECHO", "ECT0",
-    "ECT1", "ENDLESS", "FIRST_OF_PLUGINS", "FLOW", "FORWARD", "FRAME", "GAUGE", "GRANT", "HEADERS",
-    "HERTZ", "HISTOGRAM", "HOST", "IGNORES", "IN_ENGINE", "IN_SOFTWARE", "KBIT_NS", "LANE",
-    "LIMITER", "LONGEST_FRAME", "LOST", "MESSAGES", "MOST_ENTROPY", "MOST_PRODUCT", "MOST_STAMPS",
-    "NEVER", "NODE", "NONE", "NOTHING", "NOTIFY_ARRIVING", "NOTIFY_HEAD", "NOTIFY_LARGEST",
-    "NOTIFY_RANDOM_UNIT", "NOT_ECT", "NO_TIME", "NUMBER", "OBEYS", "PAUSE", "PFC", "PORT", "PROBE",
-    "QUANTILE_SHARES", "QUEUE", "RATIO", "REFLECT", "REQUEST", "REQUEST_CREDIT", "RETURNED", "SACK",
-    "SCHEDULER", "SECONDS", "SEND", "STAMP", "STAMP_IF_LARGER", "STAMP_IF_SMALLER", "STAMP_PORT",
-    "STAMP_QUEUED", "STAMP_RATE", "STAMP_SENT", "STAMP_TIME", "STAMP_WORDS", "TRIM", "TRIMMED",
-    "WITHDRAWN", "AckMessage", "Algorithm", "ApplicationMessages", "BadInput", "Capability",
-    "CnmMessage", "Column", "Connections", "CreditMessage", "Duration", "EcnParams", "Event",
-    "FrameSeen", "FrameType", "GrantMessage", "HeaderKind", "Kernel", "Metric", "Observed",
-    "Params", "PauseMessage", "Plan", "ProbeMessage", "Problem", "Progress", "Rate", "Ratio",
-    "RatioLimit", "Recording", "Refused", "Report", "RequestMessage", "ResolvedPlan", "Rtl",
-    "RtlDifference", "RtlHunted", "RtlOptions", "Schedule", "SegmentMessage", "Sender", "Session",
-    "SignalMessage", "Size", "StampMessage", "TailbackError", "Target", "TargetOptions", "Unit",
-    "UnitError", "Waiting", "assemble", "buffer_management", "checksum", "compiled",
-    "congestion_point", "delay_line", "dissect", "flow_state", "format_quantity", "from_file",
-    "headers_of", "hookimpl", "ip", "jittered", "length", "lfsr_next", "mac", "match_octets",
-    "messages", "mul_div", "mul_div_capped", "near", "notification_point", "number", "octets_in",
-    "open_capture", "output_console", "parse_duration", "parse_rate", "parse_ratio", "parse_size",
-    "pause", "print_json", "quanta_time", "reaction_point", "read_profile", "receiver", "record",
+    "ECT1", "ENDLESS", "FCS_RIGHT", "FCS_WRONG", "FIRST_OF_PLUGINS", "FLOW", "FORWARD", "FRAME",
+    "GAUGE", "GRANT", "HEADERS", "HERTZ", "HISTOGRAM", "HOST", "IGNORES", "IN_ENGINE",
+    "IN_SOFTWARE", "KBIT_NS", "LANE", "LIMITER", "LONGEST_FRAME", "LOST", "MESSAGES",
+    "MOST_ENTROPY", "MOST_PRODUCT", "MOST_STAMPS", "NEVER", "NODE", "NONE", "NOTHING",
+    "NOTIFY_ARRIVING", "NOTIFY_HEAD", "NOTIFY_LARGEST", "NOTIFY_RANDOM_UNIT", "NOT_ECT", "NO_TIME",
+    "NUMBER", "OBEYS", "PAUSE", "PFC", "PORT", "PROBE", "QUANTILE_SHARES", "QUEUE", "RATIO",
+    "REFLECT", "REQUEST", "REQUEST_CREDIT", "RETURNED", "SACK", "SCHEDULER", "SECONDS", "SEND",
+    "STAMP", "STAMP_IF_LARGER", "STAMP_IF_SMALLER", "STAMP_PORT", "STAMP_QUEUED", "STAMP_RATE",
+    "STAMP_SENT", "STAMP_TIME", "STAMP_WORDS", "TRIM", "TRIMMED", "WITHDRAWN", "AckMessage",
+    "Algorithm", "ApplicationMessages", "BadInput", "Capability", "CnmMessage", "Column",
+    "Connections", "CreditMessage", "Duration", "EcnParams", "Event", "FrameSeen", "FrameType",
+    "GrantMessage", "HeaderKind", "Kernel", "Metric", "Observed", "Params", "PauseMessage", "Plan",
+    "ProbeMessage", "Problem", "Progress", "Rate", "Ratio", "RatioLimit", "Recording", "Refused",
+    "Report", "RequestMessage", "ResolvedPlan", "Rtl", "RtlDifference", "RtlHunted", "RtlOptions",
+    "Schedule", "SegmentMessage", "Sender", "Session", "SignalMessage", "Size", "StageMessage",
+    "StampMessage", "TailbackError", "Target", "TargetOptions", "Unit", "UnitError", "Waiting",
+    "assemble", "buffer_management", "cached_per_file", "checksum", "compiled", "congestion_point",
+    "delay_line", "dissect", "flow_state", "format_quantity", "from_file", "headers_of", "hookimpl",
+    "ip", "jittered", "length", "lfsr_next", "mac", "match_octets", "messages", "mul_div",
+    "mul_div_capped", "near", "notification_point", "number", "octets_in", "open_capture",
+    "output_console", "parse_duration", "parse_rate", "parse_ratio", "parse_size", "pause",
+    "print_json", "quanta_time", "reaction_point", "read_profile", "receiver", "record",
     "record_run", "rest_of", "scheduler", "shown", "simulate", "square_root", "stamp_growth",
     "stamp_of", "stamps_of", "text_table", "traffic", "transport", "watchdog", "wire_time",
     "word_at", "write_octets",
@@ -144,6 +146,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "orchestrator.plan.algorithm_params": (
             "Params EcnParams RatioLimit Sender from_file"
         ),
+        "orchestrator.plan.file_cache": "cached_per_file",
         "orchestrator.plan.quantity_types": "Size Duration Rate Ratio",
         "orchestrator.plan.units": "UnitError parse_size parse_duration parse_rate parse_ratio",
         "orchestrator.errors": "TailbackError BadInput Refused Problem",
@@ -152,13 +155,13 @@ SECTIONS: dict[str, dict[str, str]] = {
         "orchestrator.engine.kernel_answers": (
             "FORWARD NOTIFY_ARRIVING NOTIFY_HEAD NOTIFY_RANDOM_UNIT NOTIFY_LARGEST DROP TRIM "
             "STAMP STAMP_IF_LARGER STAMP_IF_SMALLER LANE NOTHING SEND REFLECT REQUEST_CREDIT "
-            "LOST"
+            "LOST FCS_WRONG FCS_RIGHT"
         ),
     },
     "Messages": {
         "orchestrator.message_views": (
             "CnmMessage StampMessage SignalMessage ProbeMessage PauseMessage GrantMessage "
-            "SegmentMessage AckMessage CreditMessage RequestMessage"
+            "SegmentMessage AckMessage CreditMessage RequestMessage StageMessage"
         ),
     },
     "Records": {

@@ -118,16 +118,20 @@ def test_the_picture_shows_functions_that_the_page_names() -> None:
     }
     assert names - page == set()
     beside = {"capture", "is_message", "lane_index", "call_kernel", "count_arrival", "_count"}
-    beside |= {"send_from_lane", "link_delay"}
+    beside |= {"send_from_lane", "link_delay", "forward_by"}
     beside |= {
         "make_canonical",
-        "encode",
+        "encode_by",
+        "encode_frame",
+        "layout_of",
         "decode",
         "call_arrival_kernel",
         "receive_message",
         "wake_receiver",
     }
-    beside |= {"on_cnm_synced", "wake_node_synced", "sync_addressed_port"}
+    beside |= {"receive_synced", "sync_arrival", "sync", "sync_addressed_port", "wake_port"}
+    beside |= {"append_frame", "occupy_octets", "send_popped", "control_departure", "is_pause"}
+    beside |= {"handle_arrival", "wake_node_timer"}
     beside |= {
         "apply_link_control",
         "receive_other",

@@ -47,7 +47,7 @@ def test_where_each_is_met_has_every_plan_over_a_transport():
         name
         for name, path in registry.plans().items()
         if "shootout" not in name
-        and name not in ("all-reduce", "ack-priority", "packet-faults")  # workloads, lanes, faults
+        and name not in ("all-reduce", "ack-priority", "packet-faults", "burst-loss")  # no schemes
         and any(
             entry.transport is not None
             and entry.transport.plugin in ("go-back-n", "selective", "credit")

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.hookspecs import hookimpl
 from orchestrator.package_shadowing import DISTRIBUTION, FORMER_DISTRIBUTION
 from orchestrator.plan import Plan
+from orchestrator.plan.algorithm_params import Params, Size
 from orchestrator.registry import GROUP, Registry, UnknownAlgorithm
 from orchestrator.run.execute_run import run
 from tests.orchestrator.plugging import entry_point
@@ -171,6 +173,40 @@ def test_a_hook_with_arguments_that_do_not_exist_is_one_problem(
     assert "qcn-cp" in names(registry)
     assert len(registry.problems) == 1
     assert "odd" in registry.problems[0]
+    assert (
+        "tailback_algorithms: unknown arguments 'registry'; it takes: none" in registry.problems[0]
+    )
+
+
+def test_unknown_arguments_of_a_hook_are_named_with_those_that_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plugin = entry_point(monkeypatch, "odd", tailback_metrics=lambda recording, plan, x: ({}, {}))
+    (problem,) = Registry([plugin]).problems
+    assert problem.endswith("unknown arguments 'plan', 'x'; it takes: recording, phases")
+
+
+@pytest.mark.parametrize("name", ["quickstart", "mine"])
+def test_a_plan_of_a_name_that_is_taken_is_left_out(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of two files comes first by its path."""
+    other = tmp_path / "0" / "mine.toml"
+    path = tmp_path / f"{name}.toml"
+    for file in (other, path):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text('name = "x"\n', encoding="utf-8")
+    points = [
+        entry_point(monkeypatch, "aa", tailback_plans=lambda: [tmp_path / "0" / "mine.toml"]),
+        entry_point(monkeypatch, "bb", tailback_plans=lambda: [path]),
+    ]
+    registry = Registry([*installed(), *points])
+    plans = registry.plans()
+    assert path not in plans.values()
+    assert plans["mine"] == other
+    (problem,) = registry.problems
+    assert problem.startswith("plugin bb ")
+    assert f"its plan '{name}' is left out, because " in problem
 
 
 def test_a_hook_that_does_not_exist_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,3 +358,60 @@ def test_a_distribution_of_the_former_name_beside_ours_is_refused() -> None:
     with pytest.raises(Refused, match=r"tailback 1\.0, its former name, .*pip uninstall tailback"):
         Registry(points)
     assert Registry(points[:1]).problems
+
+
+class Odd(Params):
+    """A default that no plan could give."""
+
+    line: Size = Field("many", description="a queue")  # type: ignore[assignment]
+
+
+class Negative(Params):
+    """A default below its bound."""
+
+    count: int = Field(-1, ge=0, description="a number")
+
+
+@pytest.mark.parametrize(
+    ("params", "cause"),
+    [
+        (Odd, "odd: line: the default 'many': "),
+        (Negative, "odd: count: the default -1: Input should be greater than or equal to 0"),
+        (object, "odd: <class 'object'> is no model derived from Params"),
+        (Empty(), "odd: Empty() is no model derived from Params"),
+        (None, "odd: None is no model derived from Params"),
+    ],
+)
+def test_parameters_without_a_sound_default_are_one_sentence(
+    params: Any, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made() -> list[Algorithm]:
+        return [congestion_point("odd", "for a test", params, STATE)]
+
+    registry = Registry([*installed(), entry_point(monkeypatch, "odd", tailback_algorithms=made)])
+    assert "qcn-cp" in names(registry)
+    (problem,) = registry.problems
+    assert cause in problem
+
+
+@pytest.mark.parametrize(
+    ("thing", "cause"),
+    [
+        (3, "3 has no hooks"),
+        (None, "None has no hooks"),
+        ((1, 2), "(1, 2) has no hooks"),
+        (SimpleNamespace(other=1), "it has no hooks"),
+        (Empty, "it has no hooks"),
+    ],
+)
+def test_an_entry_point_to_what_is_no_plugin_is_one_sentence(
+    thing: Any, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("holds_a_thing")
+    module.thing = thing  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    registry = Registry([*installed(), EntryPoint("odd", "holds_a_thing:thing", GROUP)])
+    (problem,) = registry.problems
+    assert cause in problem
+    assert "entry point" in problem
+    assert "qcn-cp" in names(registry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,6 @@ from plugins.dynamic_threshold import DynamicThreshold
 from plugins.static_buffer import StaticBuffer
 from tailback.plugin import NOTHING, SEND
 from tests.orchestrator.engine.node.bench import Bench
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Empty, Table, assembled, at, recorded, run_until
 from tests.plugins.scheme_driver import Driver
 
@@ -405,7 +405,9 @@ def test_it_needs_its_kernel() -> None:
 
 
 @pytest.mark.software
-def test_real_frames_share_the_memory(namespaces: None) -> None:  # noqa: F811
+def test_real_frames_share_the_memory(namespaces: None) -> None:
+    """The median of the samples: while a loaded machine is late with the host's frames, queues
+    drain for some milliseconds, and the mean is below the limit."""
     table = outputs(threshold({0: Fraction(1)}), [0, 0])
     table |= {"duration": 400 * MS, "sample_interval": 10 * MS}
     for link in table["links"].values():
@@ -415,12 +417,12 @@ def test_real_frames_share_the_memory(namespaces: None) -> None:  # noqa: F811
         entry |= {"rate": 40 * 10**6, "frame": 500}
     done = run(Plan(**table), target="software", out=None).recording
     for port in range(2):
-        held = done.column(f"s.d{port}/p0", "queue_bytes")[-10:].mean()
+        held = np.median(done.column(f"s.d{port}/p0", "queue_bytes")[10:])
         assert held == pytest.approx(200_000 / 3, abs=4 * 500)
 
 
 @pytest.mark.software
-def test_real_frames_are_paused_by_headroom(namespaces: None) -> None:  # noqa: F811
+def test_real_frames_are_paused_by_headroom(namespaces: None) -> None:
     table = inputs(Fraction(1, 4), 2, headroom=100_000)
     table |= {"duration": 400 * MS, "sample_interval": 10 * MS}
     for link in table["links"].values():

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import ACK, DATA, NEVER
+from orchestrator.plan import Plan
 from plugins.cubic import CUBIC, Cubic
 from plugins.newreno import ENDLESS, NEWRENO, NewReno
 from tests.orchestrator.worlds import MS, recorded
@@ -223,3 +224,52 @@ def test_beside_the_tcp_model_throughput_and_queue_are_the_same(congestion: str)
 @pytest.mark.parametrize("module", ["plugins.cubic", "plugins.newreno"])
 def test_the_page_has_the_parameters_of(module: str) -> None:
     assert check_page(module) > 0
+
+
+LIMITED = """
+name = "one-loss"
+duration = "1s"
+sample_interval = "1ms"
+
+[nodes.h]
+kind = "nic"
+reaction_point = { plugin = "PLUGIN" }
+
+[nodes.d]
+kind = "sink"
+
+[links.up]
+ends = ["h", "d"]
+rate = "RATE"
+delay = "10ms"
+
+[traffic.t]
+from = "h"
+to = "d"
+frame = "1500B"
+plugin = "bulk"
+transport = { plugin = "selective" }
+
+[[timeline]]
+at = "800ms"
+drop = "t"
+packet = 1
+"""
+
+
+@pytest.mark.parametrize(("algorithm", "params", "left"), BOTH)
+@pytest.mark.parametrize("rate", [10**8, 10**9])
+def test_a_loss_cuts_what_was_under_way_where_the_window_does_not_limit_it(
+    algorithm: Algorithm, params: Any, left: float, rate: int
+) -> None:
+    """Either the link, at 0.1 Gb/s, or the transport, at 1 Gb/s, lets no more under way."""
+    del params
+    text = LIMITED.replace("PLUGIN", algorithm.name).replace("RATE", f"{rate}b/s")
+    done = recorded(Plan.load(text).to_table())
+    window = done.column("h.rp0", "window_bytes")
+    octets = done.column("t", "bytes_received")
+    before, after = window[799], window[799:].min()
+    round_trip = int(done.column("h.rp0", "rtt_ps")[799])
+    under_way = (octets[799] - octets[700]) / (99 * MS) * round_trip
+    assert before == pytest.approx(2 * under_way, rel=0.02)
+    assert after == pytest.approx(left * under_way, rel=0.02)

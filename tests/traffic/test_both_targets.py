@@ -8,7 +8,6 @@ import pytest
 from orchestrator.plan import Plan
 from orchestrator.recording import MessageTable
 from orchestrator.run.execute_run import run
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US
 
 
@@ -35,7 +34,7 @@ def plan() -> Plan:
 
 
 @pytest.mark.software
-def test_schedules_agree_and_every_message_is_completed(namespaces: None) -> None:  # noqa: F811
+def test_schedules_agree_and_every_message_is_completed(namespaces: None) -> None:
     tables: list[MessageTable] = []
     for target in ("simulated", "software"):
         done = run(plan(), target=target, out=None)

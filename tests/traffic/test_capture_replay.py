@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scapy.layers.inet import IP, UDP
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
@@ -15,7 +16,7 @@ from orchestrator.run.run_result import measure
 from orchestrator.targets.software.namespace_probe import probe
 from tests.plugins.described import check_page
 from tests.traces.capture.captures import pcap
-from traffic.capture_replay import load
+from traffic.capture_replay import Trace, load
 
 PLAN = """
 name = "repeat"
@@ -179,3 +180,22 @@ def test_bad_files(tmp_path: Path) -> None:
 
 def test_the_page_has_its_parameters() -> None:
     assert check_page("traffic.capture_replay") > 0
+
+
+@pytest.mark.parametrize("linktype", [101, 12, 228, 0, 108, 1])
+def test_ip_packets_without_a_link_header_are_sent_with_one(tmp_path: Path, linktype: int) -> None:
+    """An IP packet of n octets is an Ethernet frame of n + 14, whatever link it was captured at."""
+    front = {0: bytes([2, 0, 0, 0]), 108: bytes([0, 0, 0, 2]), 1: bytes(12) + b"\x08\x00"}
+    packets = [
+        bytes(IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=7, dport=9) / bytes(octets))
+        for octets in (200, 700, 1_200)
+    ]
+    frames = [front.get(linktype, b"") + packet for packet in packets]
+    path = tmp_path / "packets.pcap"
+    records = [(0, 10_000 * n, frame, len(frame)) for n, frame in enumerate(frames)]
+    path.write_bytes(pcap(records, magic=NANOSECONDS, linktype=linktype))
+    assert load(str(path))[:, 1].tolist() == [len(packet) + 14 for packet in packets]
+    note = (
+        "3 captured IP packets have no link header and are sent with one of Ethernet, 14 B longer"
+    )
+    assert Trace(file=str(path)).notes() == ([] if linktype == 1 else [note])

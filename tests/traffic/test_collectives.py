@@ -18,7 +18,6 @@ from orchestrator.plan.traffic_pairing import drawn
 from orchestrator.recording import MessageTable, Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import ALIGNED, MS, US, Table, recorded
 from tests.plugins.described import check_page
 from traces.metrics.completion_times import completions
@@ -349,10 +348,11 @@ def test_gateware_refuses_it_by_name() -> None:
 
 @pytest.mark.software
 @pytest.mark.parametrize("carrier", [{}, {"transport": {"plugin": "go-back-n"}}])
-def test_on_real_frames_it_is_the_same_collective(namespaces: None, carrier: Table) -> None:  # noqa: F811
+def test_on_real_frames_it_is_the_same_collective(namespaces: None, carrier: Table) -> None:
     plan = star(4, plugin="all-reduce", pairing="ring", size=400_000, count=2, **carrier)
+    plan["nodes"]["s"]["buffer"] = 10**6  # a data path touches all that its frames may take
     for link in plan["links"].values():
-        link["rate"] = 100_000_000
+        link["rate"] = 10**8
     tables = []
     for target in ("simulated", "software"):
         done = run(Plan(**plan), target=target, out=None)

@@ -8,7 +8,6 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.run.execute_run import run
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Table
 
 FRAMES = 100
@@ -50,9 +49,14 @@ def outcome(plan: Plan, target: str = "simulated") -> tuple[dict[str, int], dict
     return {name: metrics["f"].get(name, 0) for name in NUMBERS}, injected
 
 
+GOES_BACK = pytest.mark.parametrize("transport", ["go-back-n", "rc"])
+
+
+@GOES_BACK
 @pytest.mark.parametrize("packet", [2, 17, 60])
-def test_go_back_n_sends_all_again_from_the_lost_packet_on(packet: int) -> None:
-    found, injected = outcome(plan({"drop": "f", "packet": packet}, window=WINDOW))
+def test_go_back_n_sends_all_again_from_the_lost_packet_on(packet: int, transport: str) -> None:
+    lost = {"drop": "f", "packet": packet}
+    found, injected = outcome(plan(lost, transport=transport, window=WINDOW))
     assert injected == {"injected.dropped": 1}
     assert found["naks.received"] == 1
     assert found["timeouts"] == 0
@@ -66,23 +70,26 @@ def test_selective_repeat_sends_the_lost_packet_alone(packet: int) -> None:
     assert found["frames.retransmitted"] == 1
 
 
-def test_a_corrupted_packet_is_a_lost_one() -> None:
-    dropped, _ = outcome(plan({"drop": "f", "packet": 30}, window=WINDOW))
-    corrupted, injected = outcome(plan({"corrupt": "f", "packet": 30}, window=WINDOW))
+@GOES_BACK
+def test_a_corrupted_packet_is_a_lost_one(transport: str) -> None:
+    how = {"transport": transport, "window": WINDOW}
+    dropped, _ = outcome(plan({"drop": "f", "packet": 30}, **how))
+    corrupted, injected = outcome(plan({"corrupt": "f", "packet": 30}, **how))
     assert corrupted == dropped
     assert injected == {"injected.corrupted": 1}
 
 
-def test_go_back_n_takes_a_reordered_packet_for_a_lost_one() -> None:
+@GOES_BACK
+def test_go_back_n_takes_a_reordered_packet_for_a_lost_one(transport: str) -> None:
     """Packets that overtake it are thrown away; when it has come, they are a gap of their own."""
     late = {"delay": "f", "packet": 30, "by": 30 * US}
-    found, injected = outcome(plan(late, window=WINDOW))
+    found, injected = outcome(plan(late, transport=transport, window=WINDOW))
     assert injected == {"injected.delayed": 1}
     assert found["naks.received"] == 2
     assert found["frames.retransmitted"] > 0
 
 
-@pytest.mark.parametrize("transport", ["go-back-n", "selective"])
+@pytest.mark.parametrize("transport", ["go-back-n", "selective", "rc"])
 def test_a_lost_acknowledgement_is_made_up_for_by_the_next_one(transport: str) -> None:
     lost = {"drop": "f", "of": "ack", "packet": 30}
     found, injected = outcome(plan(lost, transport=transport))
@@ -90,10 +97,11 @@ def test_a_lost_acknowledgement_is_made_up_for_by_the_next_one(transport: str) -
     assert found["frames.retransmitted"] == 0
 
 
-def test_a_lost_negative_acknowledgement_costs_a_timeout() -> None:
+@GOES_BACK
+def test_a_lost_negative_acknowledgement_costs_a_timeout(transport: str) -> None:
     """That which answers the gap: the thirtieth packet is lost, and so is the thirtieth answer."""
     steps = ({"drop": "f", "packet": 30}, {"drop": "f", "of": "ack", "packet": 30})
-    found, injected = outcome(plan(*steps, window=WINDOW))
+    found, injected = outcome(plan(*steps, transport=transport, window=WINDOW))
     assert injected == {"injected.dropped": 2}
     assert found["timeouts"] == 1
     assert found["naks.received"] == 0
@@ -109,10 +117,14 @@ STEPS: list[tuple[Table, ...]] = [
 
 
 @pytest.mark.software
+@GOES_BACK
 @pytest.mark.parametrize("steps", STEPS)
 def test_the_same_faults_cost_the_same_on_real_frames(
-    namespaces: None,  # noqa: F811
+    namespaces: None,
     steps: tuple[Table, ...],
+    transport: str,
 ) -> None:
-    slow = plan(*steps, rate=20_000_000, window=4, timeout=100 * MS)  # a stall is shorter
+    slow = plan(
+        *steps, transport=transport, rate=20_000_000, window=4, timeout=100 * MS
+    )  # a stall is shorter
     assert outcome(slow, "software") == outcome(slow)

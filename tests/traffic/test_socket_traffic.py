@@ -17,7 +17,6 @@ from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import RunResult, run
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.plugins.described import check_page
 
 SERVE = """
@@ -145,7 +144,7 @@ def mark() -> str:
 @pytest.fixture(scope="module")
 def done(
     mark: str,
-    namespaces: None,  # noqa: F811
+    namespaces: None,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[RunResult]:
     folder = tmp_path_factory.mktemp("runs")
@@ -230,7 +229,7 @@ def test_the_capture_shows_the_programs_own_segments(done: RunResult) -> None:
     shutil.which("tshark") is None, reason="tshark is missing: sudo apt-get install tshark"
 )
 def test_routers_and_marks_write_into_packets_whose_checksums_stay_right(
-    namespaces: None,  # noqa: F811
+    namespaces: None,
     tmp_path: Path,
 ) -> None:
     table = plan("x").model_dump(by_alias=True, exclude_unset=True)
@@ -264,7 +263,7 @@ def test_routers_and_marks_write_into_packets_whose_checksums_stay_right(
 
 
 @pytest.mark.software
-def test_programs_do_not_outlive_a_run_that_is_killed(namespaces: None, tmp_path: Path) -> None:  # noqa: F811
+def test_programs_do_not_outlive_a_run_that_is_killed(namespaces: None, tmp_path: Path) -> None:
     mark = f"killed-{os.getpid()}-{time.monotonic_ns()}"
     table = plan(mark).model_dump(by_alias=True, exclude_unset=True) | {"duration": 60 * 10**12}
     del table["capture"]
@@ -301,7 +300,7 @@ def test_the_simulator_refuses_traffic_of_sockets_by_name() -> None:
 
 
 @pytest.mark.software
-def test_a_program_that_is_not_there_is_named_before_the_run(namespaces: None) -> None:  # noqa: F811
+def test_a_program_that_is_not_there_is_named_before_the_run(namespaces: None) -> None:
     table = plan("x").model_dump(by_alias=True, exclude_unset=True)
     table["programs"] = {"p": {"node": "a", "command": "no-such-program -x"}}
     with pytest.raises(Refused, match=r"'no-such-program' of programs\.p is not on this machine"):

@@ -16,7 +16,6 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.run.frame_audit import Audit
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import (
     ALIGNED,
     MS,
@@ -328,7 +327,7 @@ def test_a_transport_carries_messages_only() -> None:
 
 
 @pytest.mark.software
-def test_the_model_runs_on_real_frames(namespaces: None) -> None:  # noqa: F811
+def test_the_model_runs_on_real_frames(namespaces: None) -> None:
     table = line()
     for link in table["links"].values():
         link["rate"] = 100_000_000

@@ -27,6 +27,7 @@ TRANSPORTS: dict[str, tuple[Table, frozenset[str]]] = {
     "go-back-n": ({"timeout": "1ms"}, frozenset({"timeouts", "naks.received"})),
     "selective": ({"min_rto": "1ms"}, frozenset({"timeouts", "naks.received"})),
     "credit": ({"timeout": "1ms"}, frozenset({"timeouts", "naks.received"})),
+    "rc": ({"timeout": "1ms"}, frozenset({"timeouts", "naks.received"})),
     "tcp": ({"min_rto": "1ms"}, frozenset({"timeouts"})),
 }
 """Shipped transport -> parameters of a quick timeout, the counts that it has."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.frames import type_table
+from orchestrator.engine.frames import captured_tables
+from orchestrator.engine.frames.captured_codec import decode_captured
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
-from orchestrator.engine.frames.frame_codec import FOREIGN, decode
+from orchestrator.engine.frames.frame_codec import FOREIGN
 from orchestrator.engine.frames.frame_layout import IP
 from orchestrator.engine.frames.host_frames import decode_host
 from orchestrator.engine.jit import compiled
@@ -16,10 +17,10 @@ LEAST = IP + 20
 
 
 @compiled
-def _decode_all(types, octets, kept, lengths, frames):
+def _decode_all(tables, octets, kept, lengths, frames):
     """Decode every row; one that no codec knows stays blank: its kind is FOREIGN."""
     for row in range(frames.size):
-        decode(types, octets[row, : kept[row]], lengths[row], frames[row])
+        decode_captured(tables, octets[row, : kept[row]], lengths[row], frames[row])
 
 
 @compiled
@@ -36,7 +37,7 @@ def descriptors(octets: np.ndarray, kept: np.ndarray, lengths: np.ndarray) -> np
     frames = empty_descriptors(len(lengths))
     if len(lengths):
         whole = [np.ascontiguousarray(column) for column in (octets, kept, lengths)]
-        _decode_all(type_table(), *whole, frames)
+        _decode_all(captured_tables(), *whole, frames)
     return frames
 
 

@@ -1,7 +1,8 @@
 """Matching of the frames that entered and left an external device (DUT).
 
 A frame is known again by its octets behind the addresses, but for those that a switch or a router
-may change: a VLAN tag, and of IPv4 the TOS octet, the TTL and the checksum.
+may change: VLAN tags, of IPv4 the TOS octet, the TTL and the checksum, of IPv6 traffic class and
+hop limit.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from traces.dissect.native_frames import descriptors, with_hosts
 SLACK_PS = 10_000_000
 """By how much a frame may seem to come out before it went in: two threads read the clock."""
 ADDRESSES, TAG = 12, 4
-VLAN, IPV4 = 0x8100, 0x0800
+VLANS, IPV4, IPV6 = (0x8100, 0x88A8), 0x0800, 0x86DD
+MOST_TAGS = 2
 CHANGED = (1, 8, 10, 11)
 """Octets of an IPv4 header that may change on the way."""
+CHANGED_OF_IPV6 = (0, 1, 7)
+"""The same of an IPv6 header; its version and flow label share two of them."""
 GROUP = 1
 """The bit of a destination address that makes it one of several."""
 
@@ -121,25 +125,32 @@ def frame_keys(octets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     count, across = octets.shape
     if not count:
         return np.zeros(0, np.int64)
-    kinds = octets[:, ADDRESSES].astype(np.int64) << 8 | octets[:, ADDRESSES + 1]
-    tagged = kinds == VLAN
     body = np.zeros((count, -(-across // 8) * 8), np.uint8)
     width = across - ADDRESSES
     body[:, :width] = octets[:, ADDRESSES:]
-    body[tagged, : width - TAG] = octets[tagged, ADDRESSES + TAG :]
-    body[tagged, width - TAG :] = 0
-    body[~tagged, width - TAG :] = 0  # as many octets of either are compared
-    ip = (body[:, 0].astype(np.int64) << 8 | body[:, 1]) == IPV4
-    for place in CHANGED:
-        body[ip, 2 + place] = 0
+    tags = np.zeros(count, np.int64)
+    for _ in range(MOST_TAGS):
+        tagged = np.isin(_ether_type(body), VLANS)
+        body[tagged, : width - TAG] = body[tagged, TAG:width]
+        tags += tagged
+    body[:, width - TAG * MOST_TAGS :] = 0  # as many octets of either are compared
+    for kind, changed in ((IPV4, CHANGED), (IPV6, CHANGED_OF_IPV6)):
+        ip = _ether_type(body) == kind
+        for place in changed:
+            body[ip, 2 + place] = 0
     words = body.view("<u8")
     odd = np.random.default_rng(1).integers(1, 2**63, words.shape[1], np.uint64) | np.uint64(1)
     with np.errstate(over="ignore"):
         mixed = (words ^ (words >> np.uint64(29))) * odd
         mixed ^= mixed >> np.uint64(32)
         found = (mixed * odd[::-1]).sum(axis=1, dtype=np.uint64)
-        found += (lengths - TAG * tagged).astype(np.uint64) * odd[0]
+        found += (lengths - TAG * tags).astype(np.uint64) * odd[0]
     return found.view(np.int64)
+
+
+def _ether_type(body: np.ndarray) -> np.ndarray:
+    """int64[n]: the first two octets of each row."""
+    return body[:, 0].astype(np.int64) << 8 | body[:, 1]
 
 
 def _partners(into: SideFrames, out: SideFrames, slack_ps: int) -> tuple[np.ndarray, np.ndarray]:

@@ -35,7 +35,9 @@ def longest_pause_s(window: Window, entity: str) -> float:
 
 Number = int | float | None
 Metrics = dict[str, Number]
-COUNTED_OF = {kind: counted_by(kind) for kind in ("port", "link", "limiter", "nic", "switch")}
+COUNTED_OF = {
+    kind: counted_by(kind) for kind in ("port", "link", "stage", "limiter", "nic", "switch")
+}
 """Kind of entity -> metric -> the sampled counter whose increase it is."""
 OF_SOURCE = counted_by("flow", SOURCE, RESENT, TIMEOUTS, NAKS)
 OF_FLOW = counted_by("flow", SOURCE, RECEIVED)
@@ -120,6 +122,11 @@ def lane(window: Window, entity: str) -> Metrics:
     }
 
 
+def stage(window: Window, entity: str) -> Metrics:
+    """A stage of a link: the frames that it lost, corrupted, duplicated and held back."""
+    return counters(window, entity, COUNTED_OF["stage"])
+
+
 def limiter(window: Window, entity: str) -> Metrics:
     """A rate limiter of a reaction point; its rates count only while it is active."""
     rate = over_time(window.valid_values(entity, "current_rate"))
@@ -196,6 +203,7 @@ KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("queue_bytes",), switch_port),
     (("paused_ps", "bytes_out"), link_direction),
     (("paused_ps",), lane),
+    (("frames_entered",), stage),
     (("current_rate",), limiter),
     (("frames_sent",), source),
     (("bytes_received",), flow),

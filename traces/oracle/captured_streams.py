@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.engine.frames import type_table
+from orchestrator.engine.frames import captured_tables
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from traces.capture import NO_TIME, open_capture
 from traces.oracle.reference_driver import MAC_OCTETS, gather
@@ -63,7 +63,7 @@ def frame_stream(place: StreamSource, epoch_ns: int, until_ns: int) -> Iterator[
                 frames = empty_descriptors(len(picked))
                 octets = np.zeros((len(picked), SNAP), np.uint8)
                 gather(
-                    type_table(),
+                    captured_tables(),
                     batch.octets,
                     batch.offset,
                     batch.captured,

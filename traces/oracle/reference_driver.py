@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.frames.frame_codec import FOREIGN, decode, encode
+from orchestrator.engine.frames.captured_codec import decode_captured
+from orchestrator.engine.frames.frame_codec import FOREIGN
+from orchestrator.engine.frames.roce_frame_types import encode_frame
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node_api import (
     WAKE_COMMANDS,
     WAKE_LINE,
     WAKE_SAMPLER,
+    frame_has_dscp,
     give_back,
     step,
     take,
@@ -60,7 +63,7 @@ TRACE = record(
 
 
 @compiled
-def gather(types, octets, offset, captured, original, picked, frames, kept):
+def gather(tables, octets, offset, captured, original, picked, frames, kept):
     """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n], blank ones.
 
     `kept` uint8[n, snap] gets the first octets, of data frames the MAC addresses. A frame that no
@@ -70,7 +73,7 @@ def gather(types, octets, offset, captured, original, picked, frames, kept):
         row = picked[k]
         begin = offset[row]
         frame = frames[k]
-        kind = decode(types, octets[begin : begin + captured[row]], original[row], frame)
+        kind = decode_captured(tables, octets[begin : begin + captured[row]], original[row], frame)
         if kind == FOREIGN:
             frame.length = original[row]
         most = kept.shape[1] if kind != DATA else MAC_OCTETS
@@ -84,7 +87,7 @@ def encoded(w, port, frames, octets):
     addresses of the hop where it leads to or from a router; what follows their known octets stays.
     """
     for k in range(frames.size):
-        encode(w.types, frames[k], octets[k])
+        encode_frame(w, frames[k], octets[k])
         write_hop_addresses(w, port, frames[k], octets[k])
 
 
@@ -95,6 +98,8 @@ def collect(w, state, sent, wires):
         for position in range(w.outbox_count[wire]):
             index = w.outbox[wire, position]
             sent[state[SENT]] = w.frames[index]
+            if w.dscp_maps.shape[0] > 1 and frame_has_dscp(sent[state[SENT]]):
+                sent[state[SENT]].priority = 0  # a node's own: no octet of the frame has it
             wires[state[SENT]] = wire
             state[SENT] += 1
             give_back(w, index)

@@ -11,8 +11,11 @@ from typing import Any
 import dpkt  # type: ignore[import-untyped]
 import numpy as np
 
-from orchestrator.engine.frames import FOREIGN, decode, type_table
+from orchestrator.engine.frames import FOREIGN, captured_tables, decode
+from orchestrator.engine.frames.captured_codec import header_shape
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
+from orchestrator.engine.frames.frame_codec import matches_type
+from orchestrator.engine.frames.roce_frame_types import ROCE_TYPES
 from orchestrator.engine.frames.telemetry_header import KILO, MOST_STAMPS, STAMP_OCTETS
 
 
@@ -66,8 +69,12 @@ def stamps(octets: bytes, length: int | None = None) -> Stamps | None:
     `length` is that on the wire where `octets` are only the beginning of the frame.
     """
     row = np.frombuffer(octets, np.uint8)
-    kind = decode(row, len(octets) if length is None else length, empty_descriptors(1)[0])
-    begin = 0 if kind == FOREIGN else int(type_table()[kind].stamps)
+    long = len(octets) if length is None else length
+    kind = decode(row, long, empty_descriptors(1)[0])
+    types = captured_tables()[int(header_shape(row, len(octets)))]
+    begin = 0 if kind == FOREIGN else int(types[kind].stamps)
+    if any(matches_type(types[each.kind], row, long, len(row)) for each in ROCE_TYPES):
+        begin = 0
     if begin == 0 or len(octets) <= begin or octets[begin] == 0:
         return None
     try:

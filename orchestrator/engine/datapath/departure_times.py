@@ -17,10 +17,11 @@ from orchestrator.engine.datapath.error_queue import CODE, INFO, MISSED, ORIGIN,
 from orchestrator.engine.datapath.mmsg_batch import CONTROL_LENGTH, GOT
 from orchestrator.engine.datapath.phc_mapping import SOFTWARE_WORD, WORD, system_time
 from orchestrator.engine.frames.frame_codec import FOREIGN, decode
-from orchestrator.engine.frames.frame_type import LINK, REWRITE_COPY
+from orchestrator.engine.frames.frame_type import LINK, REWRITE_FIELDS
+from orchestrator.engine.frames.roce_frame_types import PSN_MASK
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import ACK, DATA, NONE, SACK
+from orchestrator.engine.records import ACK, DATA, NONE, NOT_ROCE, SACK
 
 REQUESTED, RECORDED, TIMED, UNMATCHED, MOVED, MISSED_LAUNCHES, BAD_LAUNCHES = range(7)
 """Words of `Rig.departures`: whether times of departure are asked for; frames that were sent; those
@@ -48,9 +49,17 @@ def holds_frame(row, socket, kind, flow, sequence):
 
 @compiled
 def has_flow_sequence(types, kind):
-    """True if frames of a kind have a flow and a sequence: those of links (PAUSE) and of programs
-    do not, and their times are passed over."""
-    return types[kind].carried != LINK and types[kind].rewrite != REWRITE_COPY
+    """True if frames of a kind have a flow and a sequence: those of links (PAUSE), of programs and
+    of other devices do not, and their times are passed over."""
+    return types[kind].carried != LINK and types[kind].rewrite <= REWRITE_FIELDS
+
+
+@compiled
+def sequence_on_wire(w, frame):
+    """The sequence of a frame as far as its octets hold it: of a RoCEv2 packet its PSN."""
+    if 0 <= frame.flow < w.flows.size and w.flows[frame.flow].roce != NOT_ROCE:
+        return frame.sequence & PSN_MASK
+    return frame.sequence
 
 
 @compiled
@@ -58,9 +67,10 @@ def record_sent(w, rig, socket, wire, frame):
     """Record a frame that is sent: the kernel will report its time."""
     if not has_flow_sequence(w.types, frame.kind):
         return
-    row = rig.left[row_of(rig, socket, frame.kind, frame.flow, frame.sequence)]
+    sequence = sequence_on_wire(w, frame)
+    row = rig.left[row_of(rig, socket, frame.kind, frame.flow, sequence)]
     row[SOCKET], row[KIND], row[FLOW] = socket, frame.kind, frame.flow
-    row[SEQUENCE], row[CREATED] = frame.sequence, frame.created
+    row[SEQUENCE], row[CREATED] = sequence, frame.created
     row[DUE], row[WIRE], row[LATE] = frame.due, wire, NONE
     rig.departures[RECORDED] += 1
 
@@ -103,8 +113,9 @@ def apply_report(w, rig, socket, k):
         return
     if not has_flow_sequence(w.types, frame.kind):
         return
-    row = rig.left[row_of(rig, socket, frame.kind, frame.flow, frame.sequence)]
-    if not holds_frame(row, socket, frame.kind, frame.flow, frame.sequence) or row[LATE] != NONE:
+    sequence = sequence_on_wire(w, frame)
+    row = rig.left[row_of(rig, socket, frame.kind, frame.flow, sequence)]
+    if not holds_frame(row, socket, frame.kind, frame.flow, sequence) or row[LATE] != NONE:
         rig.departures[UNMATCHED] += 1
         return
     word = report[TIMES] + rig.clocks[row[WIRE], WORD] - SOFTWARE_WORD

@@ -20,20 +20,25 @@ import numpy as np
 
 from orchestrator.engine.frames.big_endian import get16, put16
 from orchestrator.engine.frames.ipv4_header import replace_word
-from orchestrator.engine.frames.roce_icrc import put_icrc
+from orchestrator.engine.frames.ipv6_header import put_udp_checksum
+from orchestrator.engine.frames.roce_frame_types import layout_of
+from orchestrator.engine.frames.roce_icrc import ICRC_OCTETS, put_icrc
 from orchestrator.engine.frames.telemetry_header import HEAD_OCTETS, ROOM, WORDS, room_octets
 from orchestrator.engine.frames.unaligned import big32
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.records import ACK, CE, DATA, HOST, NONE, SACK, TRIMMED
 
-HIGH, LOW, IP, ICRC, ICRC_FROM, KNOWN = range(6)
+HIGH, LOW, IP, ICRC, ICRC_FROM, KNOWN, IPV6 = range(7)
 """Words of a layout: octets of the check word's halves (NONE: this kind has no room for one); the
-IPv4 header that the high half lies in, 0 for none; the ICRC over it, and where that begins, 0 for
-none; octets that the hash covers."""
-MASKS = 6
+IPv4 header that the high half lies in, 0 for none; the ICRC over it (LAST: in the last octets),
+and where that begins, 0 for none; octets that the hash covers; the IPv6 header whose UDP checksum
+is the low half, 0 for none."""
+MASKS = 7
 """Word of a layout from which the masks of its 32-bit words follow."""
 LAYOUT_WORDS = MASKS + 32
+LAST = -2
+"""In place of the octet of an ICRC: it is in the last four octets of the frame."""
 BASE_KEY, NUMBER_KEY, LINK_KEY, FRAME_KEY, STAMP_KEY, OCTET_KEYS = range(6)
 STAMP_KEYS = OCTET_KEYS + 33
 KEYS = STAMP_KEYS + 5 * 16
@@ -79,7 +84,7 @@ class Guard(NamedTuple):
 def contents_hash(w, guard, link, index, frame, octets):
     """Hash of a frame's contents on a link, but for its number: 64 bits, of which the high ones
     count. `octets` are as on the wire, check word and checksums in any state."""
-    layout, keys = guard.layouts[frame.kind], guard.keys
+    layout, keys = guard.layouts[layout_of(w, frame)], guard.keys
     total = int(keys[BASE_KEY]) + int(keys[LINK_KEY]) * int(link)
     total += int(keys[FRAME_KEY]) * int((frame.length << KIND_BITS) | frame.kind)
     covered = min(layout[KNOWN], frame.length)
@@ -114,22 +119,23 @@ def has_ce_mark(kind, mark):
 
 
 @compiled
-def write_word(layout, octets, word):
-    """Write a check word into a frame; the checksums that cover its octets follow."""
+def write_word(layout, octets, length, word):
+    """Write a check word into a frame of `length`; the checksums that cover its octets follow."""
     if layout[IP] != 0:
         replace_word(octets, layout[HIGH], word >> 16, layout[IP])
     else:
         put16(octets, layout[HIGH], word >> 16)
     put16(octets, layout[LOW], word & 0xFFFF)
     if layout[ICRC] != 0:
-        put_icrc(octets, layout[ICRC], layout[ICRC_FROM])
+        place = length - ICRC_OCTETS if layout[ICRC] == LAST else layout[ICRC]
+        put_icrc(octets, place, layout[ICRC_FROM])
 
 
 @compiled
 def guard_sent(w, guard, link, index):
     """Count a frame that leaves for a link, and write its check word; the rest is final."""
     frame, octets = w.frames[index], w.octets[index]
-    sent, layout = guard.sent[link], guard.layouts[frame.kind]
+    sent, layout = guard.sent[link], guard.layouts[layout_of(w, frame)]
     sent[SENT_KINDS + frame.kind] += 1
     if has_ce_mark(frame.kind, frame.mark):
         sent[SENT_MARKS] += 1
@@ -140,7 +146,8 @@ def guard_sent(w, guard, link, index):
     place = guard.ring[link, number & (guard.ring.shape[1] - 1)]
     place[0], place[1] = (number << KIND_BITS) | frame.kind, frame.due
     check = check_of(guard, contents_hash(w, guard, link, index, frame, octets), number)
-    write_word(layout, octets, (check << NUMBER_BITS) | (number & ((1 << NUMBER_BITS) - 1)))
+    word = (check << NUMBER_BITS) | (number & ((1 << NUMBER_BITS) - 1))
+    write_word(layout, octets, frame.length, word)
 
 
 @compiled
@@ -164,7 +171,7 @@ def number_of(guard, total, word, expected):
 def guard_received(w, guard, link, index, now):
     """Verify a frame that came over a link, count it, and clear its check word."""
     frame, octets = w.frames[index], w.octets[index]
-    state, layout = guard.state[link], guard.layouts[frame.kind]
+    state, layout = guard.state[link], guard.layouts[layout_of(w, frame)]
     counts = guard.counts[link, frame.kind]
     counts[RECEIVED] += 1
     if has_ce_mark(frame.kind, frame.mark):
@@ -173,7 +180,9 @@ def guard_received(w, guard, link, index, now):
         return
     word = (get16(octets, layout[HIGH]) << 16) | get16(octets, layout[LOW])
     total = contents_hash(w, guard, link, index, frame, octets)
-    write_word(layout, octets, 0)
+    write_word(layout, octets, frame.length, 0)
+    if layout[IPV6] != 0:
+        put_udp_checksum(octets, layout[IPV6], frame.length)
     expected = state[EXPECTED]
     number = number_of(guard, total, word, expected)
     places = guard.seen.shape[1]

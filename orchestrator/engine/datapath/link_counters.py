@@ -7,8 +7,9 @@ what each frame took, whatever order they came in; int64 sums may wrap around, a
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.roce_frame_types import extend_sequence
 from orchestrator.engine.jit import inlined
-from orchestrator.engine.records import DATA
+from orchestrator.engine.records import DATA, NOT_ROCE
 
 SENT, SENT_PS, SENT_LATE, SENT_REPEATED = range(4)
 RECEIVED, RECEIVED_PS, RECEIVED_LATE, RECEIVED_REPEATED = range(4, 8)
@@ -18,15 +19,17 @@ the same sequence as the one before of their flow."""
 
 
 @inlined
-def count_order(rig, wire, frame, end):
+def count_order(w, rig, wire, frame, end):
     """Compare a data frame with the latest of its flow at this end: 0 sends, 4 receives."""
     if frame.kind != DATA or frame.flow < 0 or frame.flow >= rig.latest.shape[2]:
         return
     way = 0 if end == SENT else 1
-    latest = rig.latest[way, wire, frame.flow]
-    if frame.sequence > latest:
-        rig.latest[way, wire, frame.flow] = frame.sequence
-    elif frame.sequence == latest:
+    latest, sequence = rig.latest[way, wire, frame.flow], frame.sequence
+    if latest >= 0 and w.flows[frame.flow].roce != NOT_ROCE:  # the PSN of a received one wraps
+        sequence = extend_sequence(sequence, latest)
+    if sequence > latest:
+        rig.latest[way, wire, frame.flow] = sequence
+    elif sequence == latest:
         rig.tally[wire, end + SENT_REPEATED] += 1
     else:
         rig.tally[wire, end + SENT_LATE] += 1

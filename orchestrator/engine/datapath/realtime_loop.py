@@ -36,20 +36,42 @@ from orchestrator.engine.datapath.link_counters import (
     count_received,
     count_sent,
 )
+from orchestrator.engine.datapath.mac_learning import bridged, rewrite_bridged
 from orchestrator.engine.datapath.named_tuple_pointer import by_reference
 from orchestrator.engine.frames.address_index import row_of
-from orchestrator.engine.frames.frame_codec import FOREIGN, decode, encode
-from orchestrator.engine.frames.frame_type import LINK, NO_REWRITE, REWRITE_COPY, REWRITE_FIELDS
+from orchestrator.engine.frames.frame_codec import FOREIGN, decode
+from orchestrator.engine.frames.frame_type import (
+    LINK,
+    NO_REWRITE,
+    REWRITE_BRIDGED,
+    REWRITE_COPY,
+    REWRITE_FIELDS,
+)
 from orchestrator.engine.frames.host_frames import decode_host, rewrite_host, source_of
-from orchestrator.engine.frames.ipv4_header import rewrite
+from orchestrator.engine.frames.ipv6_header import rewrite_header
+from orchestrator.engine.frames.roce_frame_types import encode_frame, extend_sequence
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.node.event_loop import step
-from orchestrator.engine.node.frame_capture import store_frame, write_hop_addresses
-from orchestrator.engine.node.receive_path import receive
+from orchestrator.engine.node.frame_capture import (
+    corrupt_last_octet,
+    store_frame,
+    write_hop_addresses,
+)
+from orchestrator.engine.node.link_delivery import receive
+from orchestrator.engine.node.receive_path import forward_by
 from orchestrator.engine.node.telemetry_stamping import decode_stamps, encode_stamps
-from orchestrator.engine.records import CNM, NIC, NONE, PROGRAMS
+from orchestrator.engine.records import (
+    ALTERED,
+    CNM,
+    DATA,
+    NIC,
+    NONE,
+    NOT_ROCE,
+    PROGRAMS,
+    SWITCH,
+)
 
 ENDED = 1
 """Result of an iteration of the loop at the end of the run."""
@@ -121,11 +143,13 @@ def flush_socket(w, rig, socket, first, last):
             if how == REWRITE_COPY:
                 rewrite_host(w.octets[index], frame.mark, frame.hops)
             elif how == NO_REWRITE or w.nodes[w.ports[port].node].kind == NIC:
-                known = encode(w.types, frame, w.octets[index])
+                known = encode_frame(w, frame, w.octets[index])
                 known = encode_stamps(w, index, w.octets[index], known)
             elif how == REWRITE_FIELDS:  # what the points on its way wrote into its descriptor
-                rewrite(w.octets[index], frame.mark, frame.hops)
+                rewrite_header(w.types[frame.kind], w.octets[index], frame.mark, frame.hops)
                 encode_stamps(w, index, w.octets[index], known)
+            elif how == REWRITE_BRIDGED:
+                rewrite_bridged(w.octets[index], known, frame.mark)
             write_hop_addresses(w, port, frame, w.octets[index])
             late = now - frame.due
             if launched:
@@ -135,12 +159,20 @@ def flush_socket(w, rig, socket, first, last):
             if slot != NONE:
                 for place in range(known, min(w.capture_octets.shape[2], frame.length)):
                     w.octets[index, place] = 0
+                if frame.port == ALTERED:
+                    corrupt_last_octet(w.octets[index], known, frame.length)
+                    known = frame.length
                 store_frame(w, slot, frame, now, True, w.octets[index])
+                if frame.port == ALTERED:
+                    corrupt_last_octet(w.octets[index], known, frame.length)
             count_sent(rig, wire, frame)
             if rig.guard.out[wire] != NONE:
                 guard_sent(w, rig.guard, rig.guard.out[wire], index)
             else:
-                count_order(rig, wire, frame, SENT)
+                count_order(w, rig, wire, frame, SENT)
+            if frame.port == ALTERED:  # behind the guard, which writes check sums anew
+                corrupt_last_octet(w.octets[index], known, frame.length)
+                known = frame.length
             if timed:
                 departure_times.record_sent(w, rig, socket, wire, frame)
             port_backend.post(w, rig, wire, index, known, frame.length)
@@ -182,6 +214,17 @@ def decode_frame(w, octets, length, index):
     )
 
 
+@inlined
+def extend_packet_number(w, port, frame):
+    """Give a RoCEv2 packet that is where it was sent to its whole number: its octets have 24 bits
+    of it."""
+    if frame.kind != DATA or frame.flow == NONE or w.nodes[w.ports[port].node].kind == SWITCH:
+        return
+    flow = w.flows[frame.flow]
+    if flow.roce != NOT_ROCE:
+        frame.sequence = extend_sequence(frame.sequence, flow.latest)
+
+
 @compiled
 def process_batch(w, rig, socket, until):
     """Hand what arrived at a socket to its node; how many frames there were.
@@ -209,14 +252,18 @@ def process_batch(w, rig, socket, until):
         port = rig.port_rows[socket, batch.ports[k]]
         wire = rig.wire_rows[socket, batch.ports[k]]
         count_received(rig, wire, now)
-        if not decode_frame(w, w.octets[index], batch.lengths[k], index):
+        way = NONE
+        ours = decode_frame(w, w.octets[index], batch.lengths[k], index)
+        if not ours:
+            way = bridged(w, rig.learning, port, index, batch.lengths[k], now)
+        if not ours and way == NONE:
             w.nodes[w.ports[port].node].foreign += 1
             port_backend.arm(rig, k, index)
             continue
         if rig.guard.into[wire] != NONE:
             guard_received(w, rig.guard, rig.guard.into[wire], index, now)
         else:
-            count_order(rig, wire, frame, RECEIVED)
+            count_order(w, rig, wire, frame, RECEIVED)
         fresh = take(w)
         if fresh == NONE:
             port_backend.arm(rig, k, index)
@@ -229,7 +276,11 @@ def process_batch(w, rig, socket, until):
             arrival_times.exclude_host_delay(rig, k, wire, frame, now)
         if timed:
             departure_times.correct_echo(w, rig, socket, port, frame, now)
-        receive(w, port, index, now)
+        if ours:
+            extend_packet_number(w, port, frame)
+            receive(w, port, index, now)
+        else:
+            forward_by(w, w.ports[port].node, index, way, now)
     done = run_all_due_events(w, rig, min(current_time(rig), until), done)
     if done > 0 or rig.host_sockets.size > 0:
         flush_outbox(w, rig)

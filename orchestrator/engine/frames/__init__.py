@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.frames import frame_codec
+from orchestrator.engine.frames import captured_codec, frame_codec
 from orchestrator.engine.frames.frame_codec import FOREIGN
-from orchestrator.engine.frames.type_registry import type_table
+from orchestrator.engine.frames.type_registry import captured_tables, type_table
 
-__all__ = ["FOREIGN", "decode", "encode", "type_table"]
+__all__ = ["FOREIGN", "captured_tables", "decode", "encode", "type_table"]
 
 
 def encode(frame: np.record, octets: np.ndarray) -> int:
@@ -21,5 +21,5 @@ def encode(frame: np.record, octets: np.ndarray) -> int:
 
 
 def decode(octets: np.ndarray, length: int, frame: np.record) -> int:
-    """Fill a descriptor from octets; its kind, or FOREIGN (`codec.decode`)."""
-    return int(frame_codec.decode(type_table(), octets, length, frame))
+    """Fill a descriptor from octets; its kind, or FOREIGN (`captured_codec`)."""
+    return int(captured_codec.decode_captured(captured_tables(), octets, length, frame))

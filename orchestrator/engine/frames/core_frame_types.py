@@ -30,6 +30,7 @@ from orchestrator.engine.frames.frame_type import (
     LINK,
     OPAQUE,
     QUEUED,
+    REWRITE_BRIDGED,
     REWRITE_COPY,
     REWRITE_FIELDS,
     Fixed,
@@ -39,6 +40,7 @@ from orchestrator.engine.frames.frame_type import (
 )
 from orchestrator.engine.records import (
     ACK,
+    BRIDGED,
     CNM,
     CNP,
     CREDIT,
@@ -424,6 +426,15 @@ HOST_FRAME = FrameType(
     is_ip=True,
     rewrite=REWRITE_COPY,
 )
+BRIDGED_FRAME = FrameType(
+    BRIDGED,
+    "bridged",
+    "a frame of another device, which a switch that learns MAC addresses forwards",
+    at.MINIMUM,
+    OPAQUE,
+    carried=QUEUED,
+    rewrite=REWRITE_BRIDGED,
+)
 
 CORE: tuple[FrameType, ...] = (
     RETURNED_FRAME,  # before data, which any such frame would be
@@ -441,5 +452,6 @@ CORE: tuple[FrameType, ...] = (
     CREDIT_FRAME,
     REQUEST_FRAME,
     HOST_FRAME,
+    BRIDGED_FRAME,
 )
 """Frame types that the core sends or forwards: data, notifications, PAUSE, PFC, ACK, credits."""

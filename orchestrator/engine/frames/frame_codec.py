@@ -27,6 +27,7 @@ from orchestrator.engine.frames.frame_field import (
     FLAGS,
     ICRC,
     IP,
+    LAST_ICRC,
     LEAST,
     LOW,
     MAC,
@@ -43,13 +44,15 @@ from orchestrator.engine.frames.frame_field import (
     SAMPLED,
     SIGN,
     SKIP,
+    UDP_CHECKSUM,
     UNCHECKED,
     UNIT,
     WORD,
     WRITTEN,
 )
 from orchestrator.engine.frames.ipv4_header import checksum
-from orchestrator.engine.frames.roce_icrc import is_icrc, put_icrc
+from orchestrator.engine.frames.ipv6_header import put_udp_checksum
+from orchestrator.engine.frames.roce_icrc import ICRC_OCTETS, is_icrc, put_icrc, put_last_icrc
 from orchestrator.engine.jit import DISABLED, compiled, inlined
 from orchestrator.engine.lazy_imports import LazyIntrinsic
 from orchestrator.engine.records import FRAME, NONE
@@ -150,6 +153,13 @@ def sampled_length(mark):
     return max(at.CNM_MSDU + msdu, at.MINIMUM)
 
 
+@inlined
+def sample_end(t, mark):
+    """Length of a message of type `t` about a frame of `mark` octets, with the tags of `t`."""
+    msdu = min(max(mark - t.msdu, 0), at.CNM_MSDU_OCTETS)
+    return max(t.sample + msdu, at.MINIMUM)
+
+
 @compiled
 def encode(types, frame, octets):
     """Write the known octets of the frame that a descriptor stands for.
@@ -160,24 +170,37 @@ def encode(types, frame, octets):
     """
     if frame.kind < 0 or frame.kind >= types.shape[0]:
         return 0
-    t = types[frame.kind]
+    return encode_by(types[frame.kind], frame, octets)
+
+
+@compiled
+def encode_by(t, frame, octets):
+    """The same by a row of the table of types: that of the frame's kind, or another layout of it.
+
+    A frame whose last octets are an ICRC is written whole, where `octets` has room for it.
+    """
     known = t.known
     if t.sample != 0:
-        known = min(known, sampled_length(frame.mark))
-        if frame.mark < at.DATA_HEADER or frame.length < known:
+        known = min(known, sample_end(t, frame.mark))
+        if frame.mark < t.msdu + at.DATA_HEADER - at.MSDU or frame.length < known:
             return 0
     if known == 0 or frame.length < t.least:
         return 0
     for k in range(known):
         octets[k] = t.template[k]
     for k in range(t.fields_used):
+        op, place = t.fields[k, OP], t.fields[k, AT]
+        if op == LAST_ICRC:
+            known = put_last_icrc(octets, known, frame.length, t.fields[k, WORD])
+            continue
         if t.fields[k, FLAGS] & WRITTEN == 0:
             continue
-        op, place = t.fields[k, OP], t.fields[k, AT]
         if op == CHECKSUM:
             put16(octets, place, checksum(octets, t.fields[k, WORD]))
         elif op == ICRC:
             put_icrc(octets, place, t.fields[k, WORD])
+        elif op == UDP_CHECKSUM:
+            put_udp_checksum(octets, t.fields[k, WORD], known)
         elif op == NEAR:
             join(octets, place, t.fields[k, OCTETS], near_wire(t, k, frame))
         else:
@@ -210,6 +233,11 @@ def is_field_valid(t, k, octets, length):
         return checksum(octets, t.fields[k, WORD]) == 0
     if op == ICRC:
         return is_icrc(octets, place, t.fields[k, WORD])
+    if op == LAST_ICRC:  # a frame of which only the beginning is held has none to check
+        whole = length <= octets.size
+        return not whole or is_icrc(octets, length - ICRC_OCTETS, t.fields[k, WORD])
+    if op == UDP_CHECKSUM:  # octets behind those that are held count as well
+        return True
     wire = number_at(octets, place, t.fields[k, OCTETS])
     if op == SAME:
         return index_of_ip(wire) == number_at(octets, t.fields[k, WORD], t.fields[k, OCTETS])
@@ -262,8 +290,8 @@ def decode(types, octets, length, frame):
             return FOREIGN
         t = types[kind]
         if matches_type(t, octets, length, held):
-            fill(t, octets, length, held, kind, frame)
-            return kind
+            fill(t, octets, length, held, t.read_as, frame)
+            return t.read_as
     return FOREIGN
 
 

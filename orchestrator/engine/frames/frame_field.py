@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from orchestrator.engine.records import FRAME
 
-NUMBER, MAC, IP, CHECKSUM, ICRC, SAME, NEAR = range(7)
+NUMBER, MAC, IP, CHECKSUM, ICRC, SAME, NEAR, UDP_CHECKSUM, LAST_ICRC = range(9)
 """Kind of a field: a number; the address that an address index stands for; the checksum of the IPv4
-header that begins at its word; RoCE's invariant CRC over the IPv4 packet that begins there; none,
+header that begins at its word; RoCE's invariant CRC over the IP packet that begins there; none,
 but the condition that the IPv4 address at its octets is that of the number at its word; the low
 bits of its word and one, counted on from another word, which is what they are where its word is
-NONE."""
+NONE; the UDP checksum of the IPv6 packet that begins at its word; the ICRC in the last four octets
+of a frame of any length, over all from its word on (`at` has no meaning)."""
 READ, WRITTEN, CHECKED, FILL_FF, UNCHECKED, SAMPLED = (1 << bit for bit in range(6))
 """Flags: it fills the descriptor; it fills the octets; octets that say another number than the
 descriptor are not of this type (its length is known by then); all ones stand for NONE; an address
@@ -117,3 +118,14 @@ def length(at: int, less: int) -> Field:
 def checksum(header: int) -> Field:
     """The checksum of the IPv4 header that begins at octet `header`, which has to be right."""
     return Field("", header + 10, 2, CHECKSUM, flags=WRITTEN | CHECKED, begins=header)
+
+
+def last_icrc(header: int, at: int) -> Field:
+    """The ICRC in the last octets of a RoCEv2 packet whose IP header begins at octet `header`. `at`
+    is any octet behind UDP."""
+    return Field("", at, 4, LAST_ICRC, flags=CHECKED, begins=header)
+
+
+def udp_checksum(header: int) -> Field:
+    """The checksum of UDP behind the IPv6 header that begins at octet `header` (RFC 8200, 8.1)."""
+    return Field("", header + 46, 2, UDP_CHECKSUM, flags=WRITTEN, begins=header)

@@ -10,6 +10,11 @@ from __future__ import annotations
 VLAN_TYPE = 0x8100
 VLAN_ID = 1
 IPV4_TYPE = 0x0800
+IPV6_TYPE = 0x86DD
+OUTER_TYPE = 0x88A8
+"""EtherType of a service VLAN tag (IEEE 802.1Q, 9.5: 802.1ad)."""
+MOST_TAGS = 2
+"""VLAN tags of a frame."""
 CNM_TYPE = 0x22E7
 MAC_CONTROL_TYPE = 0x8808
 PAUSE_OPCODE = 0x0001

@@ -11,21 +11,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from orchestrator.engine.frames import frame_layout as layout
 from orchestrator.engine.frames.frame_field import COLUMNS, FLAGS, READ, SAMPLED, WRITTEN, Field
 
 KINDS = 64
 """Types that there can be; those of plugins count from 16."""
 FIRST_OF_PLUGINS = 16
-"""Smallest `kind` of a plugin's frame type; the largest is 63."""
+"""Smallest `kind` of a plugin's frame type."""
+LAST_OF_PLUGINS = 60
+"""Largest one: those behind it are layouts of the core (`engine.frames.roce_frame_types`)."""
 COMPARED_OCTETS = 128
 """Octets of a frame that a type may say something of."""
 MOST_FIELDS = 26
 
 QUEUED, CONTROL, LINK = range(3)
 """Forwarding: through queues, as data; past queues and limiters; to the next node only."""
-NO_REWRITE, REWRITE_FIELDS, REWRITE_COPY = range(3)
+NO_REWRITE, REWRITE_FIELDS, REWRITE_COPY, REWRITE_BRIDGED = range(4)
 """Treatment of its octets when a switch forwards it: they are written anew from the descriptor;
-they stay, with the descriptor's TOS and TTL; likewise, with the TTL it came with less its hops."""
+they stay, with the descriptor's TOS and TTL; likewise, with the TTL it came with less its hops;
+they stay, with the descriptor's TOS where there is an IP header."""
 OPAQUE = 0
 """`known` of a type whose octets are not ours to write."""
 
@@ -45,8 +49,13 @@ FRAME_TYPE = np.dtype(
                 "needs",  # octets that have to be there for it to be recognised
                 "stamps",  # the octet where room for stamps begins; 0: it has none
                 "sample",  # where the MSDU of the frame that it is about begins; 0: nowhere
+                "msdu",  # octet behind the addresses and tags: the EtherType of the payload
+                "ip",  # octet where its IP header begins; 0: it has none
+                "ip_version",  # 4 or 6; 0: no IP
+                "pcp_tags",  # VLAN tags, the outermost first, that have its priority; 0: none
                 "fields_used",
                 "telling_used",
+                "read_as",  # kind of a frame that is read by this row: its own, but for layouts
                 "turn",  # of row n: the kind that is tried n-th when octets are read; NONE
             )
         ),
@@ -89,7 +98,7 @@ class FrameType:
     """One type of frame. Raises ValueError when it cannot be one."""
 
     kind: int
-    """`frame.kind`; a plugin's is 16 to 63, and its own alone."""
+    """`frame.kind`; a plugin's is 16 to 60, and its own alone."""
     name: str
     """Name in captures."""
     summary: str
@@ -107,6 +116,12 @@ class FrameType:
     sample: int = 0
     stamps: int = 0
     """The octet where the stamps of hops begin (engine.frames.stamps); 0: it carries none."""
+    msdu: int = layout.MSDU
+    """The octet behind the addresses and VLAN tags: the EtherType of the payload."""
+    ip_version: int = 4
+    """Of the IP header behind that, where `is_ip`."""
+    read_as: int | None = None
+    """Kind of the frames that are read by it, where it is another layout of that kind."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.kind < KINDS:
@@ -173,7 +188,11 @@ class FrameType:
         row["described"], row["carried"], row["is_ip"] = 1, self.carried, int(self.is_ip)
         row["rewrite"], row["octets"], row["from_end"] = self.rewrite, self.octets, self.from_end
         row["least"], row["known"], row["needs"] = self.least, self.known, max(needed, default=0)
-        row["stamps"] = self.stamps
+        row["read_as"] = self.kind if self.read_as is None else self.read_as
+        row["stamps"], row["msdu"] = self.stamps, self.msdu
+        row["ip"] = self.msdu + 2 if self.is_ip else 0
+        row["ip_version"] = self.ip_version if self.is_ip else 0
+        row["pcp_tags"] = sum(f.name == "priority" and f.at < self.msdu for f in self.fields)
         row["sample"], row["fields_used"] = self.sample, len(self.fields)
         for number, each in enumerate(self.fields):
             row["fields"][number] = each.row()

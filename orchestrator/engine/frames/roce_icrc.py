@@ -2,19 +2,29 @@
 
 It begins with eight octets of ones in place of an InfiniBand route header, then comes the packet
 from its IP header on, with ones in place of TOS, TTL, both checksums and the base transport
-header's fifth octet (RoCEv2, annex A17; docs/settled/frames.md#congestion-notification-packet has
-a packet to hold it against).
+header's fifth octet; of IPv6 in place of traffic class, flow label, hop limit, the UDP checksum and
+that octet (RoCEv2, annex A17; docs/settled/frames.md#congestion-notification-packet has a packet to
+hold it against). A run of zeros multiplies the register by a power of x, as polynomials modulo
+Ethernet's, so that a payload of zeros takes a few multiplications.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.engine.frames.unaligned import native64
 from orchestrator.engine.jit import compiled
 
 CRC_POLYNOMIAL = 0xEDB88320
 ROUTE_HEADER = 8
 """Octets of ones that stand for an InfiniBand local route header."""
+ICRC_OCTETS = 4
+LONG_RUN = 64
+"""Octets of zeros in a row from which on a multiplication is faster."""
+BEHIND_HEADERS = 54
+"""Octet from the IP header on behind which no field is changed by a router, of either version."""
+ONE, X_8 = 1 << 31, 1 << 23
+"""The polynomials 1 and x^8; bit 31 is the coefficient of x^0."""
 
 
 @compiled
@@ -27,17 +37,77 @@ def crc_octet(crc, octet):
 
 
 @compiled
-def icrc(octets, ip, end):
-    """The ICRC over an IPv4 packet without options from `ip` to before `end`, UDP and BTH in it."""
-    crc = 0xFFFFFFFF
+def product(a, b):
+    """The product of two polynomials modulo Ethernet's."""
+    total = np.int64(0)
+    for bit in range(32):
+        if (a >> (31 - bit)) & 1 != 0:
+            total ^= b
+        b = (b >> 1) ^ (CRC_POLYNOMIAL if b & 1 else 0)
+    return total
+
+
+@compiled
+def crc_zeros(crc, count):
+    """The CRC `count` octets of zeros further: times x to the power of eight times as many."""
+    power, square = np.int64(ONE), np.int64(X_8)
+    while count > 0:
+        if count & 1 != 0:
+            power = product(square, power)
+        square = product(square, square)
+        count >>= 1
+    return product(power, crc)
+
+
+@compiled
+def crc_payload(crc, octets, begin, end):
+    """The CRC of octets `begin` to before `end`, in which long runs of zeros are common."""
+    place = begin
+    while place < end:
+        zeros = place
+        while zeros + 8 <= end and native64(octets, zeros) == 0:
+            zeros += 8
+        if zeros - place >= LONG_RUN:
+            crc = crc_zeros(crc, zeros - place)
+            place = zeros
+            continue
+        last = min(max(zeros, place) + 8, end)
+        while place < last:
+            crc = crc_octet(crc, np.int64(octets[place]))
+            place += 1
+    return crc
+
+
+@compiled
+def icrc_of_ipv6(octets, ip, end):
+    """The same of an IPv6 packet: octet 0 keeps its version, the upper four bits."""
+    crc = np.int64(0xFFFFFFFF)
     for _ in range(ROUTE_HEADER):
         crc = crc_octet(crc, 0xFF)
-    for place in range(ip, end):
+    behind = min(ip + BEHIND_HEADERS, end)
+    for place in range(ip, behind):
+        offset = place - ip
+        # traffic class and flow label, hop limit, checksum of UDP, reserved octet of the BTH
+        ones = 0xFF if offset in (1, 2, 3, 7, 46, 47, 52) else 0x0F if offset == 0 else 0
+        crc = crc_octet(crc, np.int64(octets[place]) | ones)
+    return crc_payload(crc, octets, behind, end) ^ 0xFFFFFFFF
+
+
+@compiled
+def icrc(octets, ip, end):
+    """The ICRC over an IP packet without options from `ip` to before `end`, UDP and BTH in it."""
+    if octets[ip] >> 4 == 6:
+        return icrc_of_ipv6(octets, ip, end)
+    crc = np.int64(0xFFFFFFFF)
+    for _ in range(ROUTE_HEADER):
+        crc = crc_octet(crc, 0xFF)
+    behind = min(ip + BEHIND_HEADERS, end)
+    for place in range(ip, behind):
         offset = place - ip
         # TOS, TTL, checksums of IP and UDP, reserved octet of the BTH
         changes = offset in (1, 8, 10, 11, 26, 27, 32)
         crc = crc_octet(crc, np.int64(0xFF) if changes else np.int64(octets[place]))
-    return crc ^ 0xFFFFFFFF
+    return crc_payload(crc, octets, behind, end) ^ 0xFFFFFFFF
 
 
 @compiled
@@ -46,6 +116,18 @@ def put_icrc(octets, at, ip):
     crc = icrc(octets, ip, at)
     for place in range(4):
         octets[at + place] = (crc >> (8 * place)) & 0xFF
+
+
+@compiled
+def put_last_icrc(octets, known, length, ip):
+    """Fill a frame up with zeros behind its known octets and write the ICRC into its last four.
+    Returns how many octets are written: `known` where it is longer than `octets`."""
+    if length > octets.size:
+        return known
+    for k in range(known, length - ICRC_OCTETS):
+        octets[k] = 0
+    put_icrc(octets, length - ICRC_OCTETS, ip)
+    return length
 
 
 @compiled

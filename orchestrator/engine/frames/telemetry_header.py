@@ -17,7 +17,6 @@ import numpy as np
 
 from orchestrator.engine.frames.big_endian import get32, put32
 from orchestrator.engine.jit import compiled, inlined, word_at
-from orchestrator.engine.workload import HEADERS
 
 MOST_STAMPS = 16
 """Hops that there can be room for."""
@@ -45,7 +44,7 @@ def room_octets(hops):
 @inlined
 def headers_of(flow):
     """Octets of a flow's segments that are no part of a message."""
-    return HEADERS + room_octets(flow.stamps)
+    return flow.headers + room_octets(flow.stamps)
 
 
 @compiled

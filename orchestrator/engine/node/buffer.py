@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message
-from orchestrator.engine.frames.frame_layout import VLAN, VLAN_TYPE
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import (
     DROP,
@@ -18,15 +17,17 @@ from orchestrator.engine.kernel_answers import (
 )
 from orchestrator.engine.kernel_events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
 from orchestrator.engine.node import kernel_calls
+from orchestrator.engine.node.actors import queue_actor
 from orchestrator.engine.node.buffer_occupancy import (
     allocate_cells,
     frame_of_largest_source,
     free_cells,
+    occupy_octets,
     random_frame,
     release_octets,
 )
 from orchestrator.engine.node.control_frames import send_feedback, send_pause
-from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.latency_histogram import latency_bin
 from orchestrator.engine.node.telemetry_stamping import stamp
 from orchestrator.engine.records import CE, CNM, DATA, ECT0, ECT1, HOST, NONE, PAUSE, TRIMMED
@@ -41,7 +42,7 @@ def schedule_queue(w, queue_index):
     queue = w.queues[queue_index]
     wake_at(
         w,
-        LINES + w.ports.size + queue_index,
+        queue_actor(w, queue_index),
         min(queue.congestion_point_timer, queue.pause_timer, queue.watchdog_timer),
     )
 
@@ -70,9 +71,12 @@ def notify_chosen_source(w, queue_index, notified, index, head, now):
 
 
 @compiled
-def count_mark(queue, frame):
-    """The mark of a frame was changed at a queue."""
+def count_mark(w, queue, frame, before):
+    """The mark of a frame, `before`, was changed at a queue: its DSCP stays where that says the
+    priority."""
     frame.mark &= MARK_BITS
+    if w.nodes[w.ports[queue.port].node].classifier != 0:
+        frame.mark = (before & ~CE) | (frame.mark & CE)
     queue.frames_marked += 1
 
 
@@ -98,13 +102,13 @@ def is_trimmable(w, frame):
 
 @compiled
 def can_change_lane(w, queue_index, frame, priority):
-    """True if a priority has another lane, and the frame has a tag that can carry the priority."""
+    """True if a priority has another lane, and the frame a DSCP or tag that can carry it."""
     queue = w.queues[queue_index]
     if priority > 7 or queue.input != NONE or (queue.priorities >> priority) & 1 == 1:
         return False
-    template = w.types[frame.kind].template
-    tagged = template[VLAN] == VLAN_TYPE >> 8 and template[VLAN + 1] == VLAN_TYPE & 0xFF
-    return tagged or frame.kind == HOST
+    if w.nodes[w.ports[queue.port].node].classifier != 0:
+        return w.types[frame.kind].is_ip != 0
+    return w.types[frame.kind].pcp_tags > 0 or frame.kind == HOST
 
 
 @inlined
@@ -125,7 +129,7 @@ def call_arrival_kernel(w, queue_index, index, head, now):
     if queue.marks_arriving != 0:
         count_marking(w, queue.marks_arriving, queue, frame, mark)
     if frame.mark != mark:
-        count_mark(queue, frame)
+        count_mark(w, queue, frame, mark)
     if answer == FORWARD:
         return FORWARD
     if answer == DROP:
@@ -143,10 +147,7 @@ def enter_buffer(w, queue_index, index, now):
     """A frame takes its room; the caller saw that there is some, and keeps the frame's list."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
-    queue.frames += 1
-    queue.bytes += frame.length
-    queue.bytes_max = max(queue.bytes_max, queue.bytes)
-    frame.entered = now
+    occupy_octets(queue, frame, now)
     if queue.units > 0:
         allocate_cells(w, queue, index)
     if queue.pause != NONE:
@@ -184,7 +185,7 @@ def leave_buffer(w, queue_index, index, now):
         if queue.marks_leaving != 0:
             count_marking(w, queue.marks_leaving, queue, frame, mark)
         if frame.mark != mark:
-            count_mark(queue, frame)
+            count_mark(w, queue, frame, mark)
         dropped = answer == DROP
         if STAMP <= answer <= STAMP_IF_SMALLER:
             stamp(w, queue.port, index, answer - STAMP, now)

@@ -13,6 +13,15 @@ from orchestrator.engine.records import NONE
 
 
 @inlined
+def occupy_octets(queue, frame, now):
+    """A frame is in a queue or a buffer from now on."""
+    queue.frames += 1
+    queue.bytes += frame.length
+    queue.bytes_max = max(queue.bytes_max, queue.bytes)
+    frame.entered = now
+
+
+@inlined
 def release_octets(queue, octets):
     """A frame of so many octets is not in a queue or a buffer any more."""
     queue.bytes -= octets

@@ -7,16 +7,16 @@ They wait in their port's control list, which no limiter, queue or service rate 
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
-from orchestrator.engine.frames.frame_codec import decode, encode
+from orchestrator.engine.frames.frame_codec import decode
 from orchestrator.engine.frames.frame_type import CONTROL
 from orchestrator.engine.frames.pfc_frame import set_quanta
+from orchestrator.engine.frames.roce_frame_types import encode_frame
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.departure_time import is_pause
 from orchestrator.engine.node.descriptor_pool import give_back, take
-from orchestrator.engine.node.event_queue import wake_at, wake_time
-from orchestrator.engine.node.lazy_egress import port_actor, sync_egress
-from orchestrator.engine.node.local_timers import set_port_timer
+from orchestrator.engine.node.lazy_egress import sync_egress, wake_port_by
 from orchestrator.engine.node.next_hop import output_port
-from orchestrator.engine.records import GRANT, NONE, PAUSE, PFC
+from orchestrator.engine.records import CNP, GRANT, NONE, PAUSE, PFC
 
 # Wire normalisation: gives a new message the values that its octets can represent.
 #
@@ -33,7 +33,7 @@ def make_canonical(w, frame):
     """
     kind = frame.kind
     octets = w.octets[w.octets.shape[0] - 1]
-    if encode(w.types, frame, octets) == 0:
+    if encode_frame(w, frame, octets) == 0:
         return False
     return decode(w.types, octets, frame.length, frame) == kind
 
@@ -42,15 +42,12 @@ MOST_QUANTA = 0xFFFF
 
 
 @inlined
-def is_pause(frame):
-    """True if a frame is PAUSE, PFC or a grant: no pause holds it back."""
-    return frame.kind in (PAUSE, PFC, GRANT)
-
-
-@inlined
 def is_message_kind(w, kind):
-    """True if a point may send frames of this kind: they are described and held back by nothing."""
-    return kind >= 0 and kind < w.types.shape[0] and w.types[kind].carried == CONTROL
+    """True if a point may send frames of this kind: they are described, and nothing holds them
+    back, but for CNPs where switches queue these."""
+    if kind < 0 or kind >= w.types.shape[0]:
+        return False
+    return w.types[kind].carried == CONTROL or kind == CNP
 
 
 @compiled
@@ -69,12 +66,7 @@ def push_control(w, port_index, index, now):
     else:
         w.frames[port.control_tail].next = index
         port.control_tail = index
-    time = max(now, port.free_at)
-    if port.entries != 0:
-        set_port_timer(w, port_index, min(w.agenda[port.agenda].wake, time))
-    else:
-        actor = port_actor(w, port_index)
-        wake_at(w, actor, min(wake_time(w, actor), time))
+    wake_port_by(w, port_index, max(now, port.free_at))
 
 
 @compiled

@@ -14,9 +14,8 @@ from orchestrator.engine.kernel_events import RECEIVER_TIMER
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.control_frames import is_message_kind, make_canonical, push_control
 from orchestrator.engine.node.descriptor_pool import give_back, take
-from orchestrator.engine.node.lazy_nic import wake_node_synced
 from orchestrator.engine.node.next_hop import output_port
-from orchestrator.engine.node.nic_transmit import schedule_node
+from orchestrator.engine.node.nic_transmit import schedule_node, wake_node
 from orchestrator.engine.records import CREDIT, NEVER, NONE, SOONEST
 
 
@@ -96,4 +95,4 @@ def wake_receiver(w, node_index, now):
         node.receiver_timer = max(node.receiver_timer, now + SOONEST)
         schedule_node(w, node_index)
     if node.reacting_head != NONE and w.frames[node.reacting_head].due <= now:
-        wake_node_synced(w, node_index, now)
+        wake_node(w, node_index, now)

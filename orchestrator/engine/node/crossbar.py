@@ -11,82 +11,13 @@ docs/settled/algorithms.md#qcn-at-inputs).
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.buffer import call_arrival_kernel, enter_buffer, leave_buffer
-from orchestrator.engine.node.crossbar_transfer import insert_in_transit, schedule_input, sync_input
+from orchestrator.engine.node.buffer import call_arrival_kernel, leave_buffer
+from orchestrator.engine.node.crossbar_grants import enter_input, grant, request_grant
+from orchestrator.engine.node.crossbar_transfer import sync_input
 from orchestrator.engine.node.descriptor_pool import give_back
-from orchestrator.engine.node.lazy_egress import sync_egress, wakes_for_data
 from orchestrator.engine.node.multicast_replication import copy_of
-from orchestrator.engine.node.port_wakeup import schedule_port_outlined
 from orchestrator.engine.node.shared_memory import release_shared
-from orchestrator.engine.node.transmitter import cached_wire_time
 from orchestrator.engine.records import NONE, PORT_SETS
-
-
-@compiled
-def transfer(w, input_index, index, now):
-    """A granted frame is transferred when its input has sent what was granted before."""
-    side = w.inputs[input_index]
-    frame = w.frames[index]
-    side.free_at = max(side.free_at, now) + cached_wire_time(side, frame.length, side.rate)
-    frame.due = side.free_at + side.latency
-    frame.side = input_index
-    frame.behind = NONE
-    if side.moving_head == NONE:
-        side.moving_head = index
-    else:
-        w.frames[side.moving_tail].behind = index
-    side.moving_tail = index
-    if w.ports[frame.port].late != 0:
-        insert_in_transit(w, w.lanes[w.ports[frame.port].first_lane].queue, index)
-    else:
-        frame.next = NONE
-        if side.fly_head == NONE:
-            side.fly_head = index
-        else:
-            w.frames[side.fly_tail].next = index
-        side.fly_tail = index
-    schedule_input(w, input_index)
-
-
-@compiled
-def request_grant(w, voq_index):
-    """A virtual output queue asks its output for a grant: it is the last one to get a turn."""
-    voq = w.voqs[voq_index]
-    queue = w.queues[voq.queue]
-    voq.next = NONE
-    if queue.request_head == NONE:
-        queue.request_head = voq_index
-    else:
-        w.voqs[queue.request_tail].next = voq_index
-    queue.request_tail = voq_index
-
-
-@compiled
-def grant(w, queue_index, now):
-    """Grant the virtual output queues that asked, in turn, while the output has room."""
-    queue = w.queues[queue_index]
-    while queue.request_head != NONE:
-        voq_index = queue.request_head
-        voq = w.voqs[voq_index]
-        index = voq.head
-        frame = w.frames[index]
-        if queue.bytes + queue.reserved + frame.length > queue.capacity:
-            return
-        queue.request_head = voq.next
-        queue.reserved += frame.length
-        voq.head = frame.next
-        if voq.head != NONE:
-            request_grant(w, voq_index)
-        transfer(w, voq.input, index, now)
-
-
-@inlined
-def schedule_room_wakeup(w, queue_index):
-    """Let a lazy output wake for departing frames while a virtual output queue awaits a grant."""
-    queue = w.queues[queue_index]
-    port = w.ports[queue.port]
-    if port.late != 0 and wakes_for_data(port, queue):
-        schedule_port_outlined(w, queue.port)
 
 
 @inlined
@@ -112,10 +43,7 @@ def enqueue_voq(w, side, lane, way, index, queue_index, now):
         voq.head = index
     voq.tail = index
     if not waits:
-        sync_egress(w, way, now)
-        request_grant(w, voq_index)
-        grant(w, voq.queue, now)
-        schedule_room_wakeup(w, voq.queue)
+        request_grant(w, voq, voq_index, way, now)
 
 
 @compiled
@@ -158,9 +86,7 @@ def admit(w, port_index, index, way, now):
         give_back(w, index)
         return
     frame.original = NONE
-    enter_buffer(w, queue_index, index, now)
-    if queue.pausing != 0:
-        schedule_input(w, w.ports[port_index].input)  # not calm: each end of a transfer matters
+    enter_input(w, queue, queue_index, index, now)
     if way >= 0:
         enqueue_voq(w, side, lane, way, index, queue_index, now)
     else:

@@ -6,7 +6,7 @@ that is recorded at once, and needs an event only if an algorithm observes it.
 - The end of a transfer frees room at the input. While an input is calm (it does not pause its
   upstream neighbour, and its algorithms allow it), freeing its buffer has no side effect, so it is
   deferred until the buffer is next read: by a frame that arrives, a timer, a command, a sample.
-- The arrival of a frame at an output which is late (`engine.node.late`) has no effect before the
+- The arrival of a frame at an output which is late (`lazy_egress`) has no effect before the
   output is read. Frames from all inputs are merged into one list, in the order of the events
   that there would be: by time, and of one time by the input's number.
 - A late output that a virtual output queue waits for wakes for each frame that leaves. One that
@@ -16,15 +16,10 @@ that is recorded at once, and needs an event only if an algorithm observes it.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.actors import goes_first, input_actor
 from orchestrator.engine.node.buffer_occupancy import free_cells, release_octets
-from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.records import NEVER, NONE
-
-
-@inlined
-def input_actor(w, input_index):
-    """Actor number of an input: after the flows."""
-    return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + input_index
 
 
 @compiled
@@ -68,7 +63,7 @@ def sync_input(w, input_index, now):
     """Bring an input up to the event that is under way, where it does not wake by itself."""
     buffer = w.queues[w.inputs[input_index].first_queue]
     if buffer.calm > buffer.pausing:
-        is_over = input_actor(w, input_index) < w.clock[0].actor
+        is_over = goes_first(input_actor(w, input_index), w.clock[0].actor)
         sync_input_until(w, input_index, now if is_over else now - 1)
 
 

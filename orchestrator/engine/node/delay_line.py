@@ -6,7 +6,8 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import LOST
 from orchestrator.engine.kernel_events import DELAY_LINE_DELAY
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.actors import line_actor
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.records import NEVER, NONE
 
 
@@ -35,7 +36,7 @@ def insert_by_due(w, port_index, index):
     frame.next = after
     if before == NONE:
         port.line_head = index
-        wake_at(w, LINES + port_index, frame.due + port.patience)
+        wake_at(w, line_actor(w, port_index), frame.due + port.patience)
     else:
         w.frames[before].next = index
     if after == NONE:
@@ -59,6 +60,6 @@ def schedule_line(w, port_index):
     """Let the delay line wake for its first frame."""
     port = w.ports[port_index]
     if port.line_head == NONE:
-        wake_at(w, LINES + port_index, NEVER)
+        wake_at(w, line_actor(w, port_index), NEVER)
     else:
-        wake_at(w, LINES + port_index, w.frames[port.line_head].due + port.patience)
+        wake_at(w, line_actor(w, port_index), w.frames[port.line_head].due + port.patience)

@@ -13,9 +13,10 @@ and while one there is of another kind none is counted ahead.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.actors import COMMANDS_ACTOR, SAMPLER_ACTOR
 from orchestrator.engine.node.delay_line import leave_line, schedule_line
 from orchestrator.engine.node.descriptor_pool import give_back
-from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_time
+from orchestrator.engine.node.event_queue import wake_time
 from orchestrator.engine.node.latency_histogram import count_latency
 from orchestrator.engine.records import DATA, FRAMES, NONE
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
-from orchestrator.engine.frames.frame_layout import VLAN
+from orchestrator.engine.frames.frame_layout import TAG_OCTETS, VLAN
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import DROP, LANE
 from orchestrator.engine.lfsr import mixed
 from orchestrator.engine.node.buffer import call_arrival_kernel, count_mark, enter_buffer
 from orchestrator.engine.node.buffer_occupancy import allocate_cells, free_cells
 from orchestrator.engine.node.control_frames import push_control
-from orchestrator.engine.node.crossbar import grant, on_output_departure
+from orchestrator.engine.node.crossbar import leave_input, on_output_departure
+from orchestrator.engine.node.crossbar_grants import grant
 from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.egress_queue import append_frame
 from orchestrator.engine.node.lane_flow_control import lane_index
 from orchestrator.engine.node.lazy_egress import sync_egress
 from orchestrator.engine.node.port_scheduler import serve
@@ -19,7 +21,7 @@ from orchestrator.engine.node.probe_handling import call_notification_point
 from orchestrator.engine.node.shared_memory import buffer_limit
 from orchestrator.engine.node.telemetry_stamping import reserve_stamps
 from orchestrator.engine.node.transmitter import cached_wire_time, on_wire
-from orchestrator.engine.records import DROPS, NONE, TRIMMED
+from orchestrator.engine.records import CE, DROPS, HOST, NONE, TRIMMED
 
 
 @inlined
@@ -43,7 +45,7 @@ def call_observers(w, queue_index, index, now):
         mark = frame.mark
         call_notification_point(w, queue.notification_point, queue.port, index, now)
         if frame.mark & ~mark != 0:
-            count_mark(queue, frame)
+            count_mark(w, queue, frame, mark)
     return 0
 
 
@@ -86,11 +88,18 @@ def drop_or_trim(w, port_index, queue_index, index, answer, now):
 
 @compiled
 def leave_lane(w, queue_index, index, priority):
-    """A frame has another priority from here on, in its octets too, where there are any."""
-    w.queues[queue_index].frames_moved += 1
-    w.frames[index].priority = priority
-    if w.octets.shape[0] > 1:
-        w.octets[index, VLAN + 2] = (w.octets[index, VLAN + 2] & 0x1F) | (priority << 5)
+    """A frame has another priority from here on: in its DSCP where that says the priority, else in
+    the tags of its octets, where there are any."""
+    queue, frame = w.queues[queue_index], w.frames[index]
+    queue.frames_moved += 1
+    frame.priority = priority
+    if w.nodes[w.ports[queue.port].node].classifier != 0:
+        frame.mark = (w.dscp_maps[0, priority] << 2) | (frame.mark & CE)
+    elif w.octets.shape[0] > 1:
+        tags = 1 if frame.kind == HOST else w.types[frame.kind].pcp_tags
+        for tag in range(tags):
+            place = VLAN + TAG_OCTETS * tag + 2
+            w.octets[index, place] = (w.octets[index, place] & 0x1F) | (priority << 5)
 
 
 @compiled
@@ -151,24 +160,60 @@ def without_room(w, port_index, queue_index, index, now):
     length, stays. What is drawn depends on the plan's seed, the queue and the two frames, and on
     nothing before: the oracle finds the same though it has no time to the ps.
     """
-    queue = w.queues[queue_index]
-    if queue.order_key == 0 or queue.frames == 0 or queue.crossbar != 0:
+    if w.queues[queue_index].crossbar != 0:
         return index
+    if wins_contended_slot(w, port_index, queue_index, index, now):
+        return insert_into_egress(w, w.queues[queue_index], index)
+    return index
+
+
+@compiled
+def wins_contended_slot(w, port_index, queue_index, index, now):
+    """Draw whether a frame that finds its queue full takes the place of the last one there."""
+    queue = w.queues[queue_index]
+    if queue.order_key == 0 or queue.frames == 0:
+        return False
     last, frame = w.frames[queue.tail], w.frames[index]
     if last.flow == frame.flow or last.length != frame.length:
-        return index
+        return False
     port = w.ports[port_index]
     span = cached_wire_time(queue, frame.length, queue.service_rate)
     if now - last.entered >= max(span, on_wire(port, frame.length + port.overhead)):
-        return index
+        return False
     if queue.contested != last.entered:
         queue.contested = last.entered
         queue.contenders = 1
     queue.contenders += 1
     lot = mixed(mixed(queue.order_key, frame.flow, frame.sequence), last.flow, last.sequence)
-    if lot % queue.contenders != 0:
-        return index
-    return insert_into_egress(w, queue, index)
+    return lot % queue.contenders == 0
+
+
+@compiled
+def replace_in_shared_memory(w, port_index, queue_index, input_queue, index, now):
+    """Let a frame that finds shared memory or its output full contend with the output's last frame.
+
+    Returns True if the frame took that place, with the room at its own input; the other frame left
+    its input and is dropped. Headroom is not traded: its frames are lossless.
+    """
+    queue = w.queues[queue_index]
+    if queue.frames == 0:
+        return False
+    held = w.frames[queue.tail].held
+    if held == NONE or w.queues[held].headroom != 0 or w.queues[input_queue].headroom != 0:
+        return False
+    if not wins_contended_slot(w, port_index, queue_index, index, now):
+        return False
+    frame = w.frames[index]
+    last = insert_into_egress(w, queue, index)
+    entered = frame.entered
+    leave_input(w, last, now)
+    give_back(w, last)
+    frame.held = input_queue
+    frame.original = NONE
+    w.nodes[w.ports[port_index].node].shared_bytes += frame.length
+    enter_buffer(w, input_queue, index, now)
+    frame.entered = entered
+    return True
 
 
 @inlined
@@ -201,14 +246,8 @@ def enqueue(w, port_index, index, now):
 def append_to_lane(w, port_index, queue_index, index, now):
     """A frame takes its place behind those of its lane, whose port may send it at once."""
     queue = w.queues[queue_index]
-    frame = w.frames[index]
-    frame.next = NONE
-    if queue.frames == 0:
-        queue.head = index
-    else:
-        w.frames[queue.tail].next = index
     queue.before_tail = queue.tail
-    queue.tail = index
+    append_frame(w, queue, index)
     enter_buffer(w, queue_index, index, now)
     if queue.frames == 1:
         serve(w, port_index, now)

@@ -6,36 +6,9 @@ from orchestrator.engine.frames.descriptor_reset import clear_message
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_events import CP_TIMER, PAUSE_TIMER
 from orchestrator.engine.node import kernel_calls
-from orchestrator.engine.node.buffer import notify_chosen_source, schedule_queue
-from orchestrator.engine.node.control_frames import send_pause
-from orchestrator.engine.node.credit_receiver import wake_receiver
-from orchestrator.engine.node.crossbar import grant
-from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
-from orchestrator.engine.node.event_queue import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
-from orchestrator.engine.node.lane_flow_control import forget_longest_holds, recall_longest_holds
-from orchestrator.engine.node.lazy_egress import sync_all_egress, sync_egress
-from orchestrator.engine.node.lazy_nic import (
-    reschedule_port,
-    run_all_local_timers,
-    sync_node_ports,
-    sync_port,
-)
-from orchestrator.engine.node.link_delivery import (
-    deliver_from_line,
-    disable_laziness,
-    sync_counters,
-)
-from orchestrator.engine.node.local_timers import reset_next_arrival
-from orchestrator.engine.node.message_progress import start_source
-from orchestrator.engine.node.nic_transmit import schedule_flow, wake_flow
-from orchestrator.engine.node.pause_watchdog import wake_watchdog
-from orchestrator.engine.node.port_scheduler import serve
-from orchestrator.engine.node.port_wakeup import schedule_port_outlined
-from orchestrator.engine.node.rate_limiter import begin_limiter, end_limiter
-from orchestrator.engine.node.receive_path import wake_input
-from orchestrator.engine.node.resequencer import wake_resequencer
-from orchestrator.engine.node.transport_calls import withdraw_request
-from orchestrator.engine.node.world_arrays import (
+from orchestrator.engine.node.actors import (
+    COMMANDS_ACTOR,
+    SAMPLER_ACTOR,
     WAKE_COMMANDS,
     WAKE_FLOW,
     WAKE_INPUT,
@@ -44,6 +17,29 @@ from orchestrator.engine.node.world_arrays import (
     WAKE_PORT,
     WAKE_QUEUE,
 )
+from orchestrator.engine.node.buffer import notify_chosen_source, schedule_queue
+from orchestrator.engine.node.control_frames import send_pause
+from orchestrator.engine.node.credit_receiver import wake_receiver
+from orchestrator.engine.node.crossbar_grants import grant
+from orchestrator.engine.node.event_queue import wake_at
+from orchestrator.engine.node.event_sync import (
+    disable_laziness,
+    reschedule,
+    sync,
+    sync_counters,
+    sync_until,
+    wake_input,
+    wake_port,
+)
+from orchestrator.engine.node.lane_flow_control import forget_longest_holds, recall_longest_holds
+from orchestrator.engine.node.link_delivery import deliver_from_line
+from orchestrator.engine.node.message_progress import start_source
+from orchestrator.engine.node.nic_transmit import schedule_flow, wake_flow
+from orchestrator.engine.node.pause_watchdog import wake_watchdog
+from orchestrator.engine.node.port_scheduler import serve
+from orchestrator.engine.node.rate_limiter import begin_limiter, end_limiter
+from orchestrator.engine.node.resequencer import wake_resequencer
+from orchestrator.engine.node.transport_calls import withdraw_request
 from orchestrator.engine.records import (
     CNM,
     DISABLE_LAZINESS,
@@ -117,25 +113,15 @@ def run_command(w, now):
                     w.latency_marks[mark, group, place] = w.latency[group, place]
             w.marks[0] = mark + 1
     elif command.action in (START_FLOW, STOP_FLOW):
-        flow = w.flows[command.offset]
-        sync_node_ports(w, flow.node, now, now - 1)
         switch_flow(w, command, now)
-        reschedule_port(w, flow.port)
     elif command.action == SERVE:
-        sync_all_egress(w, now - 1)
-        sync_port(w, command.offset, now, now - 1)
         serve(w, command.offset, now)
-        reschedule_port(w, command.offset)
     elif command.action == DISABLE_LAZINESS:
         disable_laziness(w, command.offset, now)
     else:
-        sync_counters(w, now)
         w.memory[command.offset] = command.value
-        reset_next_arrival(w)
         for queue_index in range(w.queues.size):
             grant(w, queue_index, now)  # a larger buffer has room for frames that were refused
-            if w.queues[queue_index].crossbar != 0:
-                schedule_port_outlined(w, w.queues[queue_index].port)
     clock.command += 1
     if clock.command < clock.commands:
         wake_at(w, COMMANDS_ACTOR, max(w.commands[clock.command].at, now))
@@ -147,9 +133,6 @@ def run_command(w, now):
 def wake_queue(w, queue_index, now):
     """The timer of the congestion point, of the pause or of the watchdog is due."""
     queue = w.queues[queue_index]
-    sync_egress(w, queue.port, now)
-    if queue.input != NONE:
-        sync_input(w, queue.input, now)
     spare = w.frames[w.frames.size - 1]
     if queue.congestion_point_timer <= now:
         queue.congestion_point_timer = NEVER
@@ -174,36 +157,45 @@ def wake_queue(w, queue_index, now):
     if queue.watchdog_timer <= now:
         wake_watchdog(w, queue_index, now)
     schedule_queue(w, queue_index)
-    if queue.input != NONE:
-        schedule_input(w, queue.input)
+
+
+@compiled
+def wake_node_timer(w, node_index, now):
+    """Something at a node is due: at a switch its resequencer, elsewhere a CNM or its receiver."""
+    if w.nodes[node_index].kind == SWITCH:
+        wake_resequencer(w, node_index, now)
+    else:
+        wake_receiver(w, node_index, now)
 
 
 @inlined
 def step(w, actor, now):
-    """Wake one actor. Frames for a wire are left in the outbox."""
+    """Wake one actor. Frames for a wire are left in the outbox.
+
+    A line and a flow that wake are not lazy; what a frame of the line acts on `receive` syncs.
+    """
     what = w.actors[actor, 0]
     index = w.actors[actor, 1]
     if what == WAKE_LINE:
         deliver_from_line(w, index, now)
-    elif what == WAKE_PORT:
-        sync_egress(w, index, now)
-        serve(w, index, now)
     elif what == WAKE_FLOW:
         if wake_flow(w, index, now):
             serve(w, w.flows[index].port, now)
-    elif what == WAKE_QUEUE:
-        wake_queue(w, index, now)
+    elif what == WAKE_PORT:
+        wake_port(w, index, now)
     elif what == WAKE_INPUT:
         wake_input(w, index, now)
-    elif what == WAKE_NODE:
-        if w.nodes[index].kind == SWITCH:
-            wake_resequencer(w, index, now)
-        else:
-            wake_receiver(w, index, now)
-    elif what == WAKE_COMMANDS:
-        run_command(w, now)
     else:
-        sample(w, now)
+        synced = sync(w, what, index, now)
+        if what == WAKE_QUEUE:
+            wake_queue(w, index, now)
+        elif what == WAKE_NODE:
+            wake_node_timer(w, index, now)
+        elif what == WAKE_COMMANDS:
+            run_command(w, now)
+        else:
+            sample(w, now)
+        reschedule(w, what, index, synced)
 
 
 @compiled
@@ -221,17 +213,10 @@ def simulate_lazily(w, until, events):
 
 
 @compiled
-def sync_until(w, until):
-    """Bring all that is late up to `until` (ps, exclusive)."""
-    sync_all_egress(w, until - 1)
-    run_all_local_timers(w, until - 1)
-
-
-@compiled
 def simulate(w, until, events):
     """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
 
-    Returns how many there were, with those that needed no wake (`engine.node.late_nic`); the
+    Returns how many there were, with those that needed no wake (`engine.node.event_sync`); the
     last one may take some of these along beyond `events`, which are then not counted here. Time
     jumps from event to event, and never back.
     """

@@ -16,10 +16,6 @@ from orchestrator.engine.cache_aligned import words_by_lines
 from orchestrator.engine.jit import inlined
 from orchestrator.engine.records import NEVER
 
-COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1
-LINES = 2
-"""Actor number of port 0's delay line, after the commands' and the sampler's."""
-
 
 def tournament(actors: int) -> np.ndarray:
     """A tree of at least `actors` leaves, none of which wakes: int64[2 * leaves, 2].

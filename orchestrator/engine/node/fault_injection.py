@@ -15,6 +15,8 @@ that has passed, and nothing is injected into it.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.kernel_answers import LOST
+from orchestrator.engine.node.channel_stages import pass_stages, take_copy
 from orchestrator.engine.node.delay_line import insert_by_due, link_delay
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.multicast_replication import copy_of
@@ -90,13 +92,31 @@ def send_duplicate(w, port_index, index, delay):
 
 @compiled
 def transmit_injected(w, port_index, index, now):
-    """A port with an injector has begun to send a frame: its line takes it, as the steps say."""
+    """A port with an injector has begun to send a frame: it passes the stages of its link, if this
+    has some, and its line takes it, as the steps of the timeline say."""
     port = w.ports[port_index]
     frame = w.frames[index]
     injector = w.injectors[port.injector - 1]
-    delay = link_delay(w, port, frame, now)
+    first = injector.first_stage
+    staged = first < injector.last_stage
+    hold = 0
+    port_of_frame = frame.port
+    if not staged:
+        delay = link_delay(w, port, frame, now)
+    elif port.up == 0 or port.line_bytes + frame.length > port.line_capacity:
+        delay = LOST
+    else:
+        injector.delay = port.delay
+        injector.hold = 0
+        injector.damage = NONE
+        injector.copies_head = NONE
+        passed = pass_stages(w, port_index, index, first, now)
+        delay = injector.delay if passed else LOST
+        hold = injector.hold
+        if injector.damage != NONE:
+            port_of_frame = injector.damage
     lost = delay < 0
-    port_of_frame, longer, copies = frame.port, 0, 0
+    copies = 0
     for row in range(injector.first, injector.last):
         step = w.injections[row]
         if not counts_for(step, frame, now) or not names_next(step) or lost:
@@ -111,23 +131,37 @@ def transmit_injected(w, port_index, index, now):
             port_of_frame = CORRUPTED
         elif step.action == INJECT_DELAY:
             injector.delayed += 1
-            longer += step.delay
+            hold += step.delay
         else:
             copies += 1
     if lost:
         port.frames_lost += 1
+        # copies have octets of their own, so the descriptor can be given back before they are sent
         give_back(w, index)
-        return
-    enter_line(w, port_index, index, delay, longer)
-    for _ in range(copies):
-        send_duplicate(w, port_index, index, delay)
-    frame.port = port_of_frame
+    else:
+        enter_line(w, port_index, index, delay, hold)
+        for _ in range(copies):
+            send_duplicate(w, port_index, index, delay)
+        frame.port = port_of_frame
+    if staged:
+        transmit_copies(w, port_index, now)
 
 
 @compiled
-def drop_corrupted(w, port_index, index):
-    """A corrupted frame has crossed its link: the FCS check at the other end drops it."""
+def transmit_copies(w, port_index, now):
+    """Send the copies that stages have added to a frame, and to its copies, one behind another."""
     port = w.ports[port_index]
-    port.frames_lost += 1
-    w.injectors[port.injector - 1].corrupted += 1
-    give_back(w, index)
+    injector = w.injectors[port.injector - 1]
+    while injector.copies_head != NONE:
+        index = take_copy(w, port_index)
+        frame = w.frames[index]
+        room = port.line_bytes + frame.length <= port.line_capacity
+        passed = pass_stages(w, port_index, index, frame.behind, now)
+        frame.side = NONE
+        frame.behind = NONE
+        if not (passed and room):
+            port.frames_lost += 1
+            give_back(w, index)
+            continue
+        enter_line(w, port_index, index, injector.delay, injector.hold)
+        frame.port = injector.damage

@@ -7,11 +7,11 @@ frame at the other end have the same time, but for what a real wire adds.
 from __future__ import annotations
 
 from orchestrator.engine.frames.address_index import GROUP, UNKNOWN
-from orchestrator.engine.frames.frame_codec import encode
 from orchestrator.engine.frames.ipv4_header import address_hop
+from orchestrator.engine.frames.roce_frame_types import encode_frame
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.telemetry_stamping import encode_stamps
-from orchestrator.engine.records import NONE
+from orchestrator.engine.records import ALTERED, NONE
 
 
 @compiled
@@ -38,6 +38,15 @@ def write_hop_addresses(w, port_index, frame, octets):
         address_hop(octets, port.address if routed else UNKNOWN, port.next_hop)
 
 
+@compiled
+def corrupt_last_octet(octets, known, length):
+    """Invert the last octet of a frame of which `known` octets are written; zeros lie between."""
+    if length <= octets.size:
+        for place in range(known, length):
+            octets[place] = 0
+        octets[length - 1] ^= 0xFF
+
+
 @inlined
 def capture(w, port_index, index, now, outgoing):
     """Capture a frame if the plan captures its port; else not even a call is made."""
@@ -55,7 +64,9 @@ def store_encoded(w, port_index, index, now, outgoing):
     frame = w.frames[index]
     octets = w.octets[0]
     sender = port_index if outgoing else w.ports[port_index].peer
-    written = encode_stamps(w, index, octets, encode(w.types, frame, octets))
+    written = encode_stamps(w, index, octets, encode_frame(w, frame, octets))
     write_hop_addresses(w, sender, frame, octets)
     octets[written : w.capture_octets.shape[2]] = 0
+    if frame.port == ALTERED:
+        corrupt_last_octet(octets, written, frame.length)
     store_frame(w, slot, frame, now, outgoing, octets)

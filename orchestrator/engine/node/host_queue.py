@@ -24,10 +24,14 @@ def enter_host_queue(w, flow, now):
     clock = w.clock[0]
     row = clock.unmade
     if row == NONE:
-        clock.no_descriptor += 1
-        return False
+        row = clock.made_used
+        if row == w.made.size:
+            clock.no_descriptor += 1
+            return False
+        clock.made_used = row + 1
+    else:
+        clock.unmade = w.made[row].next
     made = w.made[row]
-    clock.unmade = made.next
     made.created = now
     made.next = NONE
     made.length = flow.length

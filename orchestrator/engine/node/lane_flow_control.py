@@ -83,15 +83,17 @@ def apply_pause(w, port_index, index, now):
 def apply_pfc(w, port_index, index, now):
     """802.1Qbb: stop the lanes of the priorities that the frame names, each for its quanta.
 
-    A lane of several priorities stops for the longest of them.
+    A lane of several priorities stops for the longest of them. Priorities that the node does not
+    obey PFC for go on.
     """
     port = w.ports[port_index]
+    vector = w.frames[index].mark & w.nodes[port.node].obeys_pfc
     count_pause(w, port_index, now)
     for lane in range(w.clock[0].lanes):
         named = 0
         quanta = 0
         for priority in range(8):
-            if w.lane_of[priority] == lane and (w.frames[index].mark >> priority) & 1 == 1:
+            if w.lane_of[priority] == lane and (vector >> priority) & 1 == 1:
                 named = 1
                 quanta = max(quanta, quanta_of(w.frames[index], priority))
         if named == 1:

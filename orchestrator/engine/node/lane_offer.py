@@ -9,8 +9,8 @@ from __future__ import annotations
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_events import SCHEDULER_CHOOSE
 from orchestrator.engine.node import kernel_calls
+from orchestrator.engine.node.departure_time import next_departure
 from orchestrator.engine.node.nic_transmit import find_next_flow
-from orchestrator.engine.node.port_wakeup import ready_at
 from orchestrator.engine.node.rate_limiter import eligible_at
 from orchestrator.engine.records import FRAMES, NONE
 
@@ -66,7 +66,7 @@ def choose_lane(w, port, now):
         scheduler.octets[priority] = octets
         if octets > 0:
             scheduler.backlogged |= 1 << priority
-            if ready_at(w, port, lane) <= now:
+            if next_departure(w, port, lane) <= now:
                 scheduler.ready |= 1 << priority
                 highest = priority
     if highest == NONE:

@@ -1,55 +1,44 @@
 """Lazy egress: departures are computed on demand instead of one event per frame.
 
 Where the algorithms of a port's queue have nothing to do for a frame that leaves it, and the frame
-is only counted where it arrives (`engine.node.ahead`), its start of transfer has no effect before
+is only counted where it arrives (`early_delivery`), its start of transfer has no effect before
 the queue or the port is read. So such a port (`late`) does not wake for it. An event that reads
 it, a frame that arrives, a control frame, a PAUSE, a timer of the queue, a command, a sample,
 first has it catch up: the frames that would have left by then leave, one after the other, each
 at the instant at which the port could have sent it.
 
-Behind inputs (`engine.node.transfer`) frames reach such a port without an event as well. A request
+Behind inputs (`crossbar_transfer`) frames reach such a port without an event as well. A request
 for a grant reads it. A frame that leaves matters to virtual output queues that wait for a grant:
 as long as one waits, the port wakes for each frame.
-
-Of events at one time the lower actor goes first. A start of transfer at the very time of an event
-precedes it if the port's actor has the lower number, and follows it otherwise; that a
-frame reached the port, likewise by the actor of its input.
 """
 
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.buffer_occupancy import release_octets
-from orchestrator.engine.node.crossbar_transfer import input_actor, sync_input_until
+from orchestrator.engine.node.actors import goes_first, input_actor, port_actor
+from orchestrator.engine.node.buffer_occupancy import occupy_octets, release_octets
+from orchestrator.engine.node.crossbar_transfer import (
+    schedule_first_transit,
+    sync_input_until,
+)
+from orchestrator.engine.node.departure_time import (
+    control_departure,
+    next_departure,
+    queue_departure,
+)
 from orchestrator.engine.node.descriptor_pool import give_back
-from orchestrator.engine.node.event_queue import LINES
-from orchestrator.engine.node.transmitter import cached_wire_time, transmit
+from orchestrator.engine.node.egress_queue import append_frame, pop_frame, send_popped
+from orchestrator.engine.node.event_queue import wake_at, wake_time
+from orchestrator.engine.node.local_timers import set_port_timer
 from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
-
-
-@inlined
-def port_actor(w, port_index):
-    """Actor number of a port: after the lines and the queues."""
-    return LINES + w.ports.size + w.queues.size + port_index
 
 
 @inlined
 def send_lazy_head(w, port_index, queue, time):
     """The first frame of a late port's queue leaves."""
-    index = queue.head
-    frame = w.frames[index]
-    queue.head = frame.next
-    release_octets(queue, frame.length)
-    w.ports[port_index].next_service = time + cached_wire_time(
-        queue, frame.length, queue.service_rate
-    )
-    transmit(w, port_index, index, time)
-
-
-@inlined
-def free_at(port, lane):
-    """Time at which a late port could send data, if there is some (ps)."""
-    return max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
+    index = pop_frame(w, queue)
+    release_octets(queue, w.frames[index].length)
+    send_popped(w, port_index, queue, index, time)
 
 
 @compiled
@@ -59,7 +48,7 @@ def send_lazily_until(w, port_index, until):
     lane = w.lanes[port.first_lane]
     queue = w.queues[lane.queue]
     while queue.frames > 0 and port.control_head == NONE:
-        time = free_at(port, lane)
+        time = queue_departure(port, lane)
         if time > until:
             return
         send_lazy_head(w, port_index, queue, time)
@@ -79,16 +68,8 @@ def arrive_at_lazy_output(w, queue):
         queue.frames_dropped += 1
         give_back(w, index)
         return
-    frame.next = NONE
-    if queue.frames == 0:
-        queue.head = index
-    else:
-        w.frames[queue.tail].next = index
-    queue.tail = index
-    queue.frames += 1
-    queue.bytes += frame.length
-    queue.bytes_max = max(queue.bytes_max, queue.bytes)
-    frame.entered = frame.due
+    append_frame(w, queue, index)
+    occupy_octets(queue, frame, frame.due)
 
 
 @inlined
@@ -106,16 +87,18 @@ def forward_lazily_until(w, port_index, until, actor):
     queue = w.queues[lane.queue]
     sends = port.control_head == NONE and not wakes_for_data(port, queue)
     while True:
-        time = free_at(port, lane) if sends and queue.frames > 0 else NEVER
+        time = queue_departure(port, lane) if sends and queue.frames > 0 else NEVER
         if queue.fly_head != NONE and w.frames[queue.fly_head].due < time:
             first = w.frames[queue.fly_head]
             time = first.due
-            if time > until or (time == until and input_actor(w, first.side) >= actor):
+            if time > until or (
+                time == until and not goes_first(input_actor(w, first.side), actor)
+            ):
                 return
             arrive_at_lazy_output(w, queue)
-            if not sends or queue.frames != 1 or free_at(port, lane) > time:
+            if not sends or queue.frames != 1 or queue_departure(port, lane) > time:
                 continue
-        elif time > until or (time == until and port_actor(w, port_index) >= actor):
+        elif time > until or (time == until and not goes_first(port_actor(w, port_index), actor)):
             return
         send_lazy_head(w, port_index, queue, time)
 
@@ -125,7 +108,7 @@ def sync_egress(w, port_index, now):
     """Bring a port up to the event that is under way, where it is late."""
     late = w.ports[port_index].late
     if late == LAZY:
-        is_over = port_actor(w, port_index) < w.clock[0].actor
+        is_over = goes_first(port_actor(w, port_index), w.clock[0].actor)
         send_lazily_until(w, port_index, now if is_over else now - 1)
     elif late != 0:
         forward_lazily_until(w, port_index, now, w.clock[0].actor)
@@ -145,3 +128,54 @@ def sync_all_egress(w, until):
             buffer = w.queues[w.inputs[input_index].first_queue]
             if buffer.calm > buffer.pausing:
                 sync_input_until(w, input_index, until)
+
+
+@compiled
+def first_to_leave(w, port_index):
+    """Wake time of a late output behind inputs for data; NEVER when no queue waits for it, or it
+    has no frame. For a frame that leaves the moment that it arrives, its input wakes instead."""
+    port = w.ports[port_index]
+    lane = w.lanes[port.first_lane]
+    queue = w.queues[lane.queue]
+    if not wakes_for_data(port, queue) or (queue.frames == 0 and queue.fly_head == NONE):
+        return NEVER
+    time = queue_departure(port, lane)
+    if queue.frames == 0 and time <= w.frames[queue.fly_head].due:
+        schedule_first_transit(w, lane.queue)
+        return NEVER
+    return time
+
+
+@inlined
+def schedule_port(w, port_index):
+    """Let a port wake for the next chance to send; one that is late, only for observable sends."""
+    port = w.ports[port_index]
+    time = NEVER
+    if port.control_head != NONE:
+        time = control_departure(w, port)
+    elif port.late == 0:
+        for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+            time = min(time, next_departure(w, port, w.lanes[lane_index]))
+    elif port.late != LAZY:
+        time = first_to_leave(w, port_index)
+    if port.entries != 0:
+        set_port_timer(w, port_index, time)
+    else:
+        wake_at(w, port_actor(w, port_index), time)
+
+
+@compiled
+def schedule_port_outlined(w, port_index):
+    """`schedule_port`, for callers to which the cost of a call is negligible."""
+    schedule_port(w, port_index)
+
+
+@inlined
+def wake_port_by(w, port_index, time):
+    """Let a port wake at `time` (ps) unless it wakes sooner."""
+    port = w.ports[port_index]
+    if port.entries != 0:
+        set_port_timer(w, port_index, min(w.agenda[port.agenda].wake, time))
+    else:
+        actor = port_actor(w, port_index)
+        wake_at(w, actor, min(wake_time(w, actor), time))

@@ -2,7 +2,7 @@
 
 Such a port, its flows and their limiters affect other nodes by the frames that leave alone, and
 are observable only when they are read. So neither the port nor its flows wake in the tournament:
-their own wakes are rows of the agenda (`engine.node.agenda`), and the port's delay line wakes when
+their own wakes are rows of the agenda (`local_timers`), and the port's delay line wakes when
 a frame is due, or could be. Then, and at every event from outside, a message, a PAUSE, a command
 or a sample, the port first carries out what its agenda has up to that instant: one entry
 after the other, each at its own time, in the order in which the tournament would have had them
@@ -15,10 +15,12 @@ frame's arrival comes behind it. Nodes have higher ones: for what they do at a t
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.delay_line import leave_line
+from orchestrator.engine.node.lazy_egress import sync_egress
 from orchestrator.engine.node.local_timers import schedule_next_arrival
-from orchestrator.engine.node.nic_transmit import on_cnm, wake_flow, wake_node
+from orchestrator.engine.node.nic_transmit import wake_flow
 from orchestrator.engine.node.port_scheduler import serve
-from orchestrator.engine.records import NONE
+from orchestrator.engine.records import GRANT, NONE, PAUSE, PFC, PROBE
 
 
 @compiled
@@ -43,14 +45,17 @@ def run_local_timers(w, port_index, until):
 
 
 @compiled
-def is_frame_due(w, port_index, now):
-    """The line of a late port wakes: whether a frame of it is due, or only might have been."""
+def take_due_frame(w, port_index, now):
+    """The line of a late port wakes. Returns the frame that is due, out of the line; NONE if one
+    only might have been."""
     run_local_timers(w, port_index, now - 1)
     index = w.ports[port_index].line_head
     if index != NONE and w.frames[index].due <= now:
-        return True
+        leave_line(w, port_index)
+    else:
+        index = NONE
     schedule_next_arrival(w, port_index)
-    return False
+    return index
 
 
 @compiled
@@ -100,24 +105,18 @@ def sync_addressed_port(w, node_index, index, now, until):
 
 
 @compiled
-def on_cnm_synced(w, node_index, index, now):
-    """A CNM reached its NIC: one that acts at once finds its port as it is by now."""
-    port_index = NONE
-    if w.nodes[node_index].reaction_time == 0:
-        port_index = sync_addressed_port(w, node_index, index, now, now - 1)
-    on_cnm(w, node_index, index, now)
-    if port_index != NONE:
-        reschedule_port(w, port_index)
-
-
-@compiled
-def wake_node_synced(w, node_index, now):
-    """The reaction time of the first CNM is over: it finds its port as it is by now."""
-    index = w.nodes[node_index].reacting_head
-    port_index = sync_addressed_port(w, node_index, index, now, now)
-    wake_node(w, node_index, now)
-    if port_index != NONE:
-        reschedule_port(w, port_index)
+def sync_arrival(w, port_index, index, now):
+    """Sync what a frame that is not data acts on where it arrives; returns the port to reschedule,
+    or NONE. A CNM of a NIC with a reaction time acts later, by an event of the node."""
+    frame = w.frames[index]
+    if frame.kind in (PAUSE, PFC, GRANT):
+        sync_egress(w, port_index, now)
+        sync_port(w, port_index, now, now - 1)
+        return port_index
+    node_index = w.ports[port_index].node
+    if frame.kind == PROBE or w.nodes[node_index].reaction_time != 0:
+        return NONE
+    return sync_addressed_port(w, node_index, index, now, now - 1)
 
 
 @compiled

@@ -10,20 +10,38 @@ for each frame, for a fraction of the work.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.channel_stages import is_stopped
 from orchestrator.engine.node.delay_line import leave_line, schedule_line
 from orchestrator.engine.node.descriptor_pool import give_back
-from orchestrator.engine.node.fault_injection import drop_corrupted
 from orchestrator.engine.node.frame_capture import capture
-from orchestrator.engine.node.lane_flow_control import count_pause
-from orchestrator.engine.node.lazy_egress import sync_all_egress
-from orchestrator.engine.node.lazy_nic import is_frame_due, run_all_local_timers
-from orchestrator.engine.node.local_timers import schedule_next_arrival
-from orchestrator.engine.node.port_scheduler import disable_lazy_port
-from orchestrator.engine.node.receive_path import receive
-from orchestrator.engine.records import CORRUPTED, ELSEWHERE, NONE
+from orchestrator.engine.node.lazy_nic import (
+    reschedule_port,
+    sync_arrival,
+    take_due_frame,
+)
+from orchestrator.engine.node.receive_path import handle_arrival
+from orchestrator.engine.records import CORRUPTED, DATA, ELSEWHERE, NONE
 
 LEAST_INTERVAL_PS = 64_000_000
 """Some five full frames at 1 Gb/s; what waits meanwhile takes descriptors."""
+
+
+@compiled
+def receive_synced(w, port_index, index, now):
+    """`receive` a frame that is not data: what it acts on is synced before, rescheduled after."""
+    synced = sync_arrival(w, port_index, index, now)
+    handle_arrival(w, port_index, index, now)
+    if synced != NONE:
+        reschedule_port(w, synced)
+
+
+@compiled
+def receive(w, port_index, index, now):
+    """Hand a frame that arrived whole at `port_index` to its node."""
+    if w.frames[index].kind == DATA:
+        handle_arrival(w, port_index, index, now)
+    else:
+        receive_synced(w, port_index, index, now)
 
 
 @compiled
@@ -33,36 +51,6 @@ def deliver_due_frames(w, port_index, until):
     while port.line_head != NONE and w.frames[port.line_head].due <= until:
         index = leave_line(w, port_index)
         receive(w, port.peer, index, w.frames[index].due)
-    schedule_line(w, port_index)
-
-
-@compiled
-def sync_counters(w, now):
-    """Bring the counts up to `now`: what late ports and NICs have sent, frames due in lines that
-    have patience, time under PAUSE. The last comes behind all the others: a frame of a line that
-    has patience may be a PAUSE, and acts at the instant it was due."""
-    sync_all_egress(w, now - 1)
-    run_all_local_timers(w, now - 1)
-    for port_index in range(w.ports.size):
-        if w.ports[port_index].patience > 0:
-            deliver_due_frames(w, port_index, now - 1)
-    for port_index in range(w.ports.size):
-        count_pause(w, port_index, now)
-
-
-@compiled
-def disable_laziness(w, port_index, now):
-    """From now on a port sends each frame when it can, and its line hands it over when it is due.
-
-    What was due before is handed over now, and the line wakes for the first of the others.
-    """
-    port = w.ports[port_index]
-    if port.entries != 0:
-        return  # it minds whatever is changed as it is
-    disable_lazy_port(w, port_index, now)
-    deliver_due_frames(w, port_index, now - 1)
-    port.patience = 0
-    port.ahead = 0
     schedule_line(w, port_index)
 
 
@@ -76,14 +64,17 @@ def deliver_from_line(w, port_index, now):
     if port.entries == 0:
         index = leave_line(w, port_index)
         schedule_line(w, port_index)
-    elif is_frame_due(w, port_index, now):
-        index = leave_line(w, port_index)
-        schedule_next_arrival(w, port_index)
     else:
+        index = take_due_frame(w, port_index, now)
+        if index == NONE:
+            return
+    if (
+        port.injector != 0
+        and w.frames[index].port <= CORRUPTED
+        and is_stopped(w, port_index, index)
+    ):
         return
-    if port.injector != 0 and w.frames[index].port == CORRUPTED:
-        drop_corrupted(w, port_index, index)
-    elif port.wire == NONE:
+    if port.wire == NONE:
         capture(w, port_index, index, now, True)
         capture(w, port.peer, index, now, False)
         receive(w, port.peer, index, now)

@@ -9,7 +9,9 @@ from outside, after which the line's wake is set anew (`schedule_next_arrival`).
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.actors import line_actor
+from orchestrator.engine.node.departure_time import control_departure, flow_departure
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.transmitter import on_wire
 from orchestrator.engine.records import NEVER, NONE, PROBE
 
@@ -60,12 +62,14 @@ def earliest_arrival(w, port_index):
             octets = min(octets, entry.octets)
     if wake == NEVER:
         return NEVER
-    free = max(wake, port.free_at, port.paused_until)
     time = NEVER
     if sends < NEVER:
-        begins = max(sends, free, w.lanes[port.first_lane].paused_until)
+        begins = max(sends, wake, flow_departure(port, w.lanes[port.first_lane]))
         time = begins + on_wire(port, octets + port.overhead)
-    control = free if port.control_head != NONE else max(probes, free)
+    if port.control_head != NONE:
+        control = max(wake, control_departure(w, port))
+    else:
+        control = max(wake, probes, port.free_at, port.paused_until)
     if control < time:
         octets = w.types[PROBE].octets
         if port.control_head != NONE:
@@ -79,9 +83,9 @@ def schedule_next_arrival(w, port_index):
     """Let the line of a late port wake for its first frame, or for the first that may come."""
     port = w.ports[port_index]
     if port.line_head == NONE:
-        wake_at(w, LINES + port_index, earliest_arrival(w, port_index))
+        wake_at(w, line_actor(w, port_index), earliest_arrival(w, port_index))
     else:
-        wake_at(w, LINES + port_index, w.frames[port.line_head].due)
+        wake_at(w, line_actor(w, port_index), w.frames[port.line_head].due)
 
 
 @compiled

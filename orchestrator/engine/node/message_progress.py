@@ -5,16 +5,16 @@ the order in which they are sent. Their frames are numbered through, so that the
 tell from a frame's sequence which message it belongs to; both ends have the same list.
 
 A message may wait behind a gate: it begins when all that count for the gate have arrived whole.
-They arrive where it comes from, so that its node knows of them.
+They arrive where it comes from, so that its node knows of them. A gate may wait for other gates of
+its node as well.
 """
 
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.actors import flow_actor
 from orchestrator.engine.node.event_queue import wake_at
-from orchestrator.engine.node.transmitter import flow_actor
 from orchestrator.engine.records import FRAMES, MESSAGES, NEVER, NONE, TRANSPORT
-from orchestrator.engine.workload import HEADERS
 
 
 @compiled
@@ -29,16 +29,16 @@ def begin_message(w, flow, now):
         flow.next_frame = NEVER
         return
     flow.left = message.octets
-    flow.length = HEADERS + min(flow.left, flow.segment)
+    flow.length = flow.headers + min(flow.left, flow.segment)
     flow.next_frame = max(now, message.start)
 
 
 @inlined
 def next_of_message(w, flow, gap, now):
     """A frame was made: the next one is of the same message, `gap` ps later, or of the next one."""
-    flow.left -= flow.length - HEADERS
+    flow.left -= flow.length - flow.headers
     if flow.left > 0:
-        flow.length = HEADERS + min(flow.left, flow.segment)
+        flow.length = flow.headers + min(flow.left, flow.segment)
         flow.next_frame = now + gap
     else:
         flow.message += 1
@@ -90,16 +90,37 @@ def wake_dependent_flow(w, row, at, now):
 
 
 @compiled
+def open_gates(w, index, now):
+    """Open a gate, then those that waited for it last, and so on. They may open later than now."""
+    w.gates[index].next = NONE
+    while index != NONE:
+        gate = w.gates[index]
+        index = gate.next
+        at = gate.latest + gate.pause
+        if at >= gate.until:
+            continue
+        for place in range(gate.first, gate.last):
+            wake_dependent_flow(w, w.gated[place], at, now)
+        for place in range(gate.last, gate.last_gate):
+            behind = w.gates[w.gated[place]]
+            behind.latest = max(behind.latest, at)
+            behind.missing -= 1
+            if behind.missing == 0:
+                behind.next = index
+                index = w.gated[place]
+
+
+@compiled
 def complete_message(w, message, now):
     """The last frame of a message is there: it counts for its gate, which may open."""
     message.done = now
     if message.opens == NONE:
         return
     gate = w.gates[message.opens]
+    gate.latest = max(gate.latest, now)
     gate.missing -= 1
-    if gate.missing == 0 and now + gate.pause < gate.until:
-        for place in range(gate.first, gate.last):
-            wake_dependent_flow(w, w.gated[place], now + gate.pause, now)
+    if gate.missing == 0:
+        open_gates(w, message.opens, now)
 
 
 @compiled

@@ -13,11 +13,14 @@ from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_events import TRAFFIC_NEXT
 from orchestrator.engine.node import kernel_calls
+from orchestrator.engine.node.actors import flow_actor, node_actor
+from orchestrator.engine.node.departure_time import flow_departure
 from orchestrator.engine.node.descriptor_pool import give_back, take
-from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.host_queue import enter_host_queue, leave_host_queue
 from orchestrator.engine.node.local_timers import set_flow_timer
 from orchestrator.engine.node.message_progress import next_of_message
+from orchestrator.engine.node.queue_pair import describe_packet
 from orchestrator.engine.node.rate_limiter import (
     bind_limiter,
     eligible_at,
@@ -28,9 +31,18 @@ from orchestrator.engine.node.rate_limiter import (
 )
 from orchestrator.engine.node.send_window import on_segment_departed, resume_windowed_flow
 from orchestrator.engine.node.telemetry_stamping import reserve_stamps
-from orchestrator.engine.node.transmitter import by_clock, flow_actor, transmit
+from orchestrator.engine.node.transmitter import by_clock, transmit
 from orchestrator.engine.node.transport_calls import ask_transport_segment, delayed_ack
-from orchestrator.engine.records import DATA, FRAMES, MESSAGES, NEVER, NONE, SOONEST, TRANSPORT
+from orchestrator.engine.records import (
+    DATA,
+    FRAMES,
+    MESSAGES,
+    NEVER,
+    NONE,
+    NOT_ROCE,
+    SOONEST,
+    TRANSPORT,
+)
 
 
 @inlined
@@ -61,6 +73,9 @@ def enqueue_segment(w, flow_index, sequence, now):
     frame.mark = flow.mark
     if flow.mode == TRANSPORT:
         frame.mark |= w.frames[w.frames.size - 1].mark
+        if flow.roce != NOT_ROCE:
+            wanted = w.frames[w.frames.size - 1].feedback
+            describe_packet(flow, w.messages[flow.sending], frame, wanted)
     if w.stamps.shape[0] > 1:
         reserve_stamps(w, index, flow.stamps)
     if flow.head == NONE:
@@ -255,9 +270,7 @@ def wake_flow(w, flow_index, now):
         schedule_flow(w, flow_index, now)
         return False
     port, lane = w.ports[flow.port], w.lanes[flow.lane]
-    at_once = port.control_head == NONE and now >= max(
-        port.free_at, port.paused_until, lane.paused_until
-    )
+    at_once = port.control_head == NONE and now >= flow_departure(port, lane)
     if at_once and lane.ready_head == NONE and lane.granted == NEVER and w.clock[0].direct != 0:
         send_head_frame(w, flow.port, flow_index, now)
         return False
@@ -289,12 +302,6 @@ def apply_cnm(w, node_index, index, now):
             resume_windowed_flow(w.flows[flow_index], now)
             schedule_flow(w, flow_index, now)
     give_back(w, index)
-
-
-@inlined
-def node_actor(w, node_index):
-    """Actor number of a node: after the inputs."""
-    return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + w.inputs.size + node_index
 
 
 @compiled

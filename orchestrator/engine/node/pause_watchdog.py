@@ -12,6 +12,7 @@ from orchestrator.engine.kernel_events import WATCHDOG_HELD, WATCHDOG_TIMER
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.buffer import leave_buffer, schedule_queue
 from orchestrator.engine.node.crossbar import on_output_departure
+from orchestrator.engine.node.egress_queue import pop_frame
 from orchestrator.engine.node.lane_flow_control import count_pause
 from orchestrator.engine.node.port_scheduler import drop_dequeued, serve
 from orchestrator.engine.records import DROPS, IGNORES, NEVER, NONE, PFC, SOONEST
@@ -22,8 +23,7 @@ def drop_queued(w, queue_index, now):
     """Drop all that lies in a queue."""
     queue = w.queues[queue_index]
     while queue.frames > 0:
-        index = queue.head
-        queue.head = w.frames[index].next
+        index = pop_frame(w, queue)
         leave_buffer(w, queue_index, index, now)
         if queue.crossbar != 0:
             on_output_departure(w, queue_index, index, now)

@@ -6,17 +6,17 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_events import SCHEDULER_SENT
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.buffer import leave_buffer
-from orchestrator.engine.node.control_frames import is_pause, pop_control
+from orchestrator.engine.node.control_frames import pop_control
 from orchestrator.engine.node.crossbar import on_output_departure
-from orchestrator.engine.node.crossbar_transfer import schedule_input, sync_input
+from orchestrator.engine.node.departure_time import control_departure, next_departure
 from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.egress_queue import pop_frame, send_popped
 from orchestrator.engine.node.lane_flow_control import use_credit
 from orchestrator.engine.node.lane_offer import choose_lane, has_more, takes_own
-from orchestrator.engine.node.lazy_egress import sync_egress
+from orchestrator.engine.node.lazy_egress import schedule_port
 from orchestrator.engine.node.nic_transmit import find_next_flow, send_ready_flow
-from orchestrator.engine.node.port_wakeup import ready_at, schedule_port
-from orchestrator.engine.node.transmitter import cached_wire_time, transmit
-from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
+from orchestrator.engine.node.transmitter import transmit
+from orchestrator.engine.records import NEVER, NONE
 
 
 @compiled
@@ -36,17 +36,12 @@ def send_from_queue(w, port_index, queue_index, now):
     """
     queue = w.queues[queue_index]
     while queue.frames > 0:
-        index = queue.head
-        frame = w.frames[index]
-        queue.head = frame.next
+        index = pop_frame(w, queue)
         dropped = leave_buffer(w, queue_index, index, now)
         if queue.crossbar != 0:
             on_output_departure(w, queue_index, index, now)
         if not dropped:
-            w.ports[port_index].next_service = now + cached_wire_time(
-                queue, frame.length, queue.service_rate
-            )
-            transmit(w, port_index, index, now)
+            send_popped(w, port_index, queue, index, now)
             return
         drop_dequeued(w, queue, index)
 
@@ -110,7 +105,7 @@ def send_data(w, port_index, now):
         place += 1
         if place == lanes:
             place = 0
-        if ready_at(w, port, lane) <= now:
+        if next_departure(w, port, lane) <= now:
             port.turn = place
             send_from_lane(w, port_index, lane, now)
             return
@@ -120,29 +115,9 @@ def send_data(w, port_index, now):
 def serve(w, port_index, now):
     """Send what may be sent now, then wake for the next chance (or not, when nothing waits)."""
     port = w.ports[port_index]
-    if now >= port.free_at:
-        free = now >= port.paused_until
-        if port.control_head != NONE and (free or is_pause(w.frames[port.control_head])):
+    if port.control_head != NONE:
+        if now >= control_departure(w, port):
             transmit(w, port_index, pop_control(w, port_index), now)
-        elif free:
-            send_data(w, port_index, now)
+    elif now >= max(port.free_at, port.paused_until):
+        send_data(w, port_index, now)
     schedule_port(w, port_index)
-
-
-@compiled
-def disable_lazy_port(w, port_index, now):
-    """From now on a port wakes for each frame, and its queue's algorithms see all that leave; so do
-    those of the buffer behind it, where it has an input."""
-    sync_egress(w, port_index, now)
-    port = w.ports[port_index]
-    for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
-        queue_index = w.lanes[lane_index].queue
-        if queue_index != NONE:
-            w.queues[queue_index].deaf = 0
-    if port.late != 0:
-        port.late = 0 if port.late == LAZY else LAZINESS_DISABLED
-        schedule_port(w, port_index)
-    if port.input != NONE:
-        sync_input(w, port.input, now)
-        w.queues[w.inputs[port.input].first_queue].calm = 0
-        schedule_input(w, port.input)

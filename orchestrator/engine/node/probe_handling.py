@@ -16,7 +16,7 @@ from orchestrator.engine.node.control_frames import push_control, send_message_t
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.lane_flow_control import lane_index
 from orchestrator.engine.node.next_hop import output_port
-from orchestrator.engine.records import CNM, ECHO, NONE, PROBE, SWITCH
+from orchestrator.engine.records import CE, CNM, ECHO, NONE, PROBE, SWITCH
 
 
 @inlined
@@ -92,13 +92,21 @@ def reply_to_probe(w, node_index, index, now):
 
 @compiled
 def call_notification_point(w, point, port_index, index, now):
-    """A notification point sees a data frame; what it has to say goes to the frame's source."""
+    """A notification point sees a data frame; what it has to say goes to the frame's source.
+
+    A DSCP that says the priority is hidden from it: it is no feedback of a switch, and stays.
+    """
     node_index = w.ports[port_index].node
     node = w.nodes[node_index]
     spare = w.frames[w.frames.size - 1]
     clear_message(spare, CNM)
-    spare.priority = w.frames[index].priority
-    if kernel_calls.call_frame_kernel(w, point, NP_ARRIVAL, node, w.frames[index], now, spare) != 0:
+    frame = w.frames[index]
+    spare.priority = frame.priority
+    dscp = frame.mark & ~CE if node.classifier != 0 else 0
+    frame.mark -= dscp
+    answer = kernel_calls.call_frame_kernel(w, point, NP_ARRIVAL, node, frame, now, spare)
+    frame.mark |= dscp
+    if answer != 0:
         node.feedback_sent += 1
         at_port = node.kind == SWITCH
         address = w.ports[port_index].address if at_port else node.address

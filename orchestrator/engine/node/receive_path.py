@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.frames.big_endian import get16
-from orchestrator.engine.frames.frame_layout import IP, IP_TTL
+from orchestrator.engine.frames.frame_layout import IP, IP_TTL, ROCE_TOS
 from orchestrator.engine.frames.frame_type import CONTROL
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import LANE
@@ -17,7 +17,6 @@ from orchestrator.engine.node.buffer import enter_buffer
 from orchestrator.engine.node.control_frames import push_control
 from orchestrator.engine.node.credit_receiver import notify_receiver
 from orchestrator.engine.node.crossbar import admit, end_transfers
-from orchestrator.engine.node.crossbar_transfer import schedule_input
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.early_delivery import count_frame
 from orchestrator.engine.node.egress_enqueue import (
@@ -26,6 +25,7 @@ from orchestrator.engine.node.egress_enqueue import (
     enqueue,
     enqueue_outlined,
     leave_lane,
+    replace_in_shared_memory,
 )
 from orchestrator.engine.node.host_interface import deliver_to_program
 from orchestrator.engine.node.lane_flow_control import (
@@ -35,12 +35,10 @@ from orchestrator.engine.node.lane_flow_control import (
     lane_index,
 )
 from orchestrator.engine.node.latency_histogram import count_latency
-from orchestrator.engine.node.lazy_egress import forward_lazily_until, sync_egress
-from orchestrator.engine.node.lazy_nic import on_cnm_synced, reschedule_port, sync_port
 from orchestrator.engine.node.message_progress import count_arrival
 from orchestrator.engine.node.multicast_replication import copy_of, deliver_copy
 from orchestrator.engine.node.next_hop import output_port
-from orchestrator.engine.node.nic_transmit import schedule_flow
+from orchestrator.engine.node.nic_transmit import on_cnm, schedule_flow
 from orchestrator.engine.node.pause_watchdog import notify_watchdogs
 from orchestrator.engine.node.port_scheduler import serve
 from orchestrator.engine.node.probe_handling import call_notification_point, receive_probe
@@ -56,6 +54,7 @@ from orchestrator.engine.node.shared_memory import (
 from orchestrator.engine.node.transport_calls import apply_ack, apply_credit, on_segment_arrived
 from orchestrator.engine.records import (
     ACK,
+    CNP,
     CREDIT,
     DATA,
     GRANT,
@@ -75,21 +74,7 @@ from orchestrator.engine.records import (
 
 
 @compiled
-def deliver_to_lazy_outputs(w, input_index, now):
-    """Late outputs that await a frame of an input: it is there, and leaves."""
-    side = w.inputs[input_index]
-    queue_index = side.awaits_head
-    side.awaits_head = NONE
-    while queue_index != NONE:
-        queue = w.queues[queue_index]
-        queue_index = queue.awaits_next
-        queue.awaited = NONE
-        forward_lazily_until(w, queue.port, now, w.clock[0].actor + 1)
-        serve(w, queue.port, now)
-
-
-@compiled
-def wake_input(w, input_index, now):
+def end_input_transfers(w, input_index, now):
     """A transfer of an input ends, or a frame of it reaches its output, or both."""
     side = w.inputs[input_index]
     end_transfers(w, input_index, now)
@@ -102,9 +87,6 @@ def wake_input(w, input_index, now):
             resequence(w, frame.port, index, now)
         else:
             enqueue(w, frame.port, index, now)
-    if side.awaits_head != NONE:
-        deliver_to_lazy_outputs(w, input_index, now)
-    schedule_input(w, input_index)
 
 
 @compiled
@@ -134,6 +116,13 @@ def admit_shared(w, port_index, index, way, now):
     if full or output.bytes + frame.length > buffer_limit(w, output_index, index, now):
         answer = call_observers(w, output_index, index, now)
         if full or answer < LANE or not has_output_room(w, way, answer - LANE, index, now):
+            if (
+                answer == 0
+                and not in_headroom
+                and replace_in_shared_memory(w, way, output_index, queue_index, index, now)
+            ):
+                output.frames_dropped += 1
+                return
             queue.frames_out += 1
             queue.bytes_out += frame.length
             if answer != 0 and answer < LANE:
@@ -197,6 +186,25 @@ def is_ttl_over(w, index):
 
 
 @inlined
+def forward_by(w, node_index, index, way, now):
+    """A switch sends a frame that queues hold back on by a port, or a copy by each of a row."""
+    frame = w.frames[index]
+    if w.ports[frame.port].input != NONE:
+        if w.inputs[w.ports[frame.port].input].shared == 0:
+            admit(w, frame.port, index, way, now)
+        elif way < NONE:
+            send_copies(w, node_index, index, way, now)
+        else:
+            admit_shared(w, frame.port, index, way, now)
+    elif way < NONE:
+        send_copies(w, node_index, index, way, now)
+    elif w.ports[way].in_order != 0:
+        resequence(w, way, index, now)
+    else:
+        enqueue(w, way, index, now)
+
+
+@inlined
 def forward(w, node_index, index, now):
     """A switch, or a host that forwards, sends a frame on: control frames past every queue, data
     through one."""
@@ -222,19 +230,8 @@ def forward(w, node_index, index, now):
         if frame.kind == PROBE:
             receive_probe(w, way, index, now)
         push_control(w, way, index, now)
-    elif w.ports[frame.port].input != NONE:
-        if w.inputs[w.ports[frame.port].input].shared == 0:
-            admit(w, frame.port, index, way, now)
-        elif way < NONE:
-            send_copies(w, node_index, index, way, now)
-        else:
-            admit_shared(w, frame.port, index, way, now)
-    elif way < NONE:
-        send_copies(w, node_index, index, way, now)
-    elif w.ports[way].in_order != 0:
-        resequence(w, way, index, now)
     else:
-        enqueue(w, way, index, now)
+        forward_by(w, node_index, index, way, now)
 
 
 @inlined
@@ -324,7 +321,7 @@ def receive_message(w, node_index, index, now):
     elif kind == CREDIT:
         receive_credit(w, node_index, index, now)
     else:
-        on_cnm_synced(w, node_index, index, now)
+        on_cnm(w, node_index, index, now)
 
 
 @compiled
@@ -333,8 +330,6 @@ def apply_link_control(w, port_index, index, now):
     kind = w.frames[index].kind
     if kind not in (PAUSE, PFC, GRANT):
         return False
-    sync_egress(w, port_index, now)
-    sync_port(w, port_index, now, now - 1)
     if kind == PAUSE:
         apply_pause(w, port_index, index, now)
         notify_watchdogs(w, port_index, now)
@@ -344,7 +339,6 @@ def apply_link_control(w, port_index, index, now):
     else:
         apply_grant(w, port_index, index, now)
     serve(w, port_index, now)
-    reschedule_port(w, port_index)
     return True
 
 
@@ -354,7 +348,7 @@ def receive_other(w, node_index, index, now):
     frame = w.frames[index]
     if frame.kind == PROBE:
         answer_probe(w, node_index, index, now)
-    elif is_message(w, frame):
+    elif frame.kind == CNP or is_message(w, frame):
         receive_message(w, node_index, index, now)
     elif frame.kind == ACK or frame.kind == SACK:
         receive_ack(w, node_index, index, now)
@@ -365,21 +359,40 @@ def receive_other(w, node_index, index, now):
     return True
 
 
+@inlined
+def frame_has_dscp(frame):
+    """True for a frame whose TOS octet is that of its source, but for ECN."""
+    return frame.kind in (DATA, ACK, SACK, TRIMMED)
+
+
+@compiled
+def classify(w, row, frame):
+    """Give a frame with a DSCP of its own the priority that a row of `w.dscp_maps` has for it. All
+    CNPs have one DSCP, which matters where switches queue them."""
+    if frame_has_dscp(frame):
+        frame.priority = w.dscp_maps[row, (frame.mark >> 2) & 0x3F]
+    elif frame.kind == CNP and w.types[CNP].carried != CONTROL:
+        frame.priority = w.dscp_maps[row, ROCE_TOS >> 2]
+
+
 @compiled
 def is_for_others(w, node_index, index):
     """True if a host has a route for a frame: it is not addressed to the host itself."""
     return output_port(w, node_index, w.frames[index]) != NONE
 
 
-@compiled
-def receive(w, port_index, index, now):
-    """Hand a frame that arrived whole at `port_index` to its node; data is asked for first."""
+@inlined
+def handle_arrival(w, port_index, index, now):
+    """A frame that arrived is for the port itself, for another node, or for this one: data is asked
+    for first."""
     frame = w.frames[index]
     frame.port = port_index
     node_index = w.ports[port_index].node
     if frame.kind != DATA and apply_link_control(w, port_index, index, now):
         return
     node = w.nodes[node_index]
+    if node.classifier != 0:
+        classify(w, node.classifier, frame)
     if node.kind == SWITCH or (node.forwards != 0 and is_for_others(w, node_index, index)):
         forward(w, node_index, index, now)
     elif frame.kind == DATA or not receive_other(w, node_index, index, now):

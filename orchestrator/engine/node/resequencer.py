@@ -9,9 +9,9 @@ the egress leaf switch; the memory and the wait are ours).
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.node.actors import node_actor
 from orchestrator.engine.node.egress_enqueue import enqueue_outlined
 from orchestrator.engine.node.event_queue import wake_at, wake_time
-from orchestrator.engine.node.nic_transmit import node_actor
 from orchestrator.engine.records import NEVER, NONE
 
 

@@ -9,6 +9,8 @@ beside a descriptor is as its octets say it (`engine.frames.stamps`), on every t
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.ipv6_header import put_udp_checksum
+from orchestrator.engine.frames.roce_frame_types import layout_of
 from orchestrator.engine.frames.telemetry_header import (
     EVERY,
     ROOM,
@@ -79,14 +81,18 @@ def encode_stamps(w, index, octets, known):
     if w.stamps.shape[0] == 1:
         return known
     frame = w.frames[index]
-    begin, room = w.types[frame.kind].stamps, w.stamps[index, ROOM]
+    begin, room = w.types[layout_of(w, frame)].stamps, w.stamps[index, ROOM]
     if begin == 0 or room == 0 or begin + room_octets(room) > frame.length:
         return known
-    return max(put_stamps(begin, w.stamps[index], octets), known)
+    known = max(put_stamps(begin, w.stamps[index], octets), known)
+    if w.types[frame.kind].ip_version == 6:  # its UDP checksum covers the stamps
+        put_udp_checksum(octets, w.types[frame.kind].ip, known)
+    return known
 
 
 @compiled
 def decode_stamps(w, index, octets, length):
     """Read the stamps of a frame that came in, of which the descriptor is filled."""
     if w.stamps.shape[0] > 1:
-        get_stamps(w.types[w.frames[index].kind].stamps, octets, length, w.stamps[index])
+        begin = w.types[layout_of(w, w.frames[index])].stamps
+        get_stamps(begin, octets, length, w.stamps[index])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.actors import line_actor
 from orchestrator.engine.node.delay_line import link_delay
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.early_delivery import count_at_send
-from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.fault_injection import transmit_injected
 from orchestrator.engine.records import NONE
 
@@ -15,12 +16,6 @@ BIT_PS = 8_000_000_000_000
 
 QUANTUM_PS = 512 * 10**12
 """ps that a quantum lasts at 1 bit/s."""
-
-
-@inlined
-def flow_actor(w, flow_index):
-    """Actor number of a flow: after the lines, the queues and the ports."""
-    return LINES + 2 * w.ports.size + w.queues.size + flow_index
 
 
 LONGEST_PS = 1 << 60
@@ -128,7 +123,7 @@ def transmit(w, port_index, index, now):
         frame.due = max(frame.due, port.last_due)
         port.line_head = index
         if port.entries == 0:  # else its wake is set when its port has done what was due
-            wake_at(w, LINES + port_index, frame.due + port.patience)
+            wake_at(w, line_actor(w, port_index), frame.due + port.patience)
     else:
         last = w.frames[port.line_tail]
         frame.due = max(frame.due, last.due)  # a shortened delay does not reorder

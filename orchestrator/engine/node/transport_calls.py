@@ -27,6 +27,7 @@ from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.control_frames import make_canonical, push_control
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.message_progress import count_in_order, find_message
+from orchestrator.engine.node.queue_pair import describe_ack, packet_length, read_ack
 from orchestrator.engine.node.rate_limiter import on_acknowledgement, on_loss
 from orchestrator.engine.node.send_window import window_opens_at
 from orchestrator.engine.node.telemetry_stamping import (
@@ -39,7 +40,9 @@ from orchestrator.engine.records import (
     DATA,
     NEVER,
     NONE,
+    NOT_ROCE,
     REQUEST,
+    ROCE_ACK,
     SACK,
     SOONEST,
     TRANSPORT,
@@ -116,7 +119,7 @@ def ask_transport_segment(w, flow_index, now):
     wanted = kernel_calls.call_time_kernel(
         w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare
     )
-    sequence, offset, mark = spare.sequence, spare.offset, spare.mark
+    sequence, offset, mark, feedback = spare.sequence, spare.offset, spare.mark, spare.feedback
     if flow.losses != losses:
         on_loss(w, flow_index, losses, spare, now)
     if wanted == REQUEST_CREDIT:
@@ -131,11 +134,15 @@ def ask_transport_segment(w, flow_index, now):
         flow.length = headers_of(flow) + flow.segment
         return NONE
     spare.mark = mark
+    spare.feedback = feedback
     row = find_message(w, flow.sending, sequence)
     flow.sending = row
     message = w.messages[row]
-    rest = message.octets - (sequence - message.first) * flow.segment
-    flow.length = headers_of(flow) + min(rest, flow.segment)
+    place = sequence - message.first
+    if flow.roce != NOT_ROCE:
+        flow.length = packet_length(flow, message, place)
+    else:
+        flow.length = headers_of(flow) + min(message.octets - place * flow.segment, flow.segment)
     count_made(flow, sequence, now)
     return sequence
 
@@ -169,7 +176,8 @@ def send_ack(w, flow_index, segment, now):
         return
     frame = w.frames[index]
     kind = SACK if spare.kind == SACK else ACK
-    length = w.types[kind].octets + room_octets(flow.stamps)
+    row = kind if flow.roce == NOT_ROCE else ROCE_ACK
+    length = w.types[row].octets + room_octets(flow.stamps)
     reset_descriptor(
         frame, kind, length, flow.ack_priority, flow_index, flow.destination, flow.source
     )
@@ -178,9 +186,11 @@ def send_ack(w, flow_index, segment, now):
     frame.offset = spare.offset
     frame.delta = spare.delta
     frame.feedback = spare.feedback
-    frame.mark = spare.mark
+    frame.mark = spare.mark | flow.ack_mark
     if kind == SACK:
         frame.inner = spare.inner
+    if flow.roce != NOT_ROCE:
+        describe_ack(w, flow, frame)
     if not make_canonical(w, frame):
         w.nodes[flow.node].unroutable += 1
         give_back(w, index)
@@ -240,6 +250,8 @@ def apply_ack(w, flow_index, index, now):
     flow.lost_made = flow.made
     submit_messages(w, flow, now)
     clear_request(spare)
+    if flow.roce != NOT_ROCE:
+        read_ack(flow, w.frames[index])
     w.frames[index].kind = ACK  # to kernels each form of it is one
     kernel_calls.call_frame_kernel(
         w, flow.transport, TRANSPORT_ACKNOWLEDGED, flow, w.frames[index], now, spare

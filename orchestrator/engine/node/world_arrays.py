@@ -17,7 +17,7 @@ from orchestrator.engine.lazy_imports import import_attribute
 class World:
     """Nodes that one loop drives: all of a plan in the simulator, one thread's share elsewhere.
 
-    The record arrays from `clock` to `injections` are views of `memory` (see
+    The record arrays from `clock` to `stages` are views of `memory` (see
     `orchestrator.engine.records`). `tree` is the tournament of wake times
     (`engine.node.wake`); `actors` has a row (what, index) per actor. Compiled functions get
     a world by reference (`orchestrator.engine.node.world_numba_type`): the arrays must stay as they
@@ -41,6 +41,7 @@ class World:
     commands: np.ndarray  # COMMAND[n], in time order
     injectors: np.ndarray  # INJECTOR[n]: of ports that the timeline injects faults at
     injections: np.ndarray  # INJECTION[n]: their steps, injector by injector
+    stages: np.ndarray  # STAGE[n]: of links that have several, injector by injector
     instances: np.ndarray  # INSTANCE[n]
     voqs: np.ndarray  # VOQ[n]
     units: np.ndarray  # int64[n, 2]: the frame that lies in a unit or NONE; the next unit of it
@@ -74,6 +75,7 @@ class World:
     types: np.ndarray  # FRAME_TYPE[n] by kind
     gates: np.ndarray  # GATE[n]
     gated: np.ndarray  # int64[n]: messages that wait, gate by gate
+    dscp_maps: np.ndarray  # int64[n, 64]: row 0 priority -> DSCP, further ones DSCP -> priority
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -112,6 +114,7 @@ FIELDS = {
     "commands": (records.COMMAND, 1),
     "injectors": (records.INJECTOR, 1),
     "injections": (records.INJECTION, 1),
+    "stages": (records.STAGE, 1),
     "instances": (records.INSTANCE, 1),
     "voqs": (records.VOQ, 1),
     "units": (np.dtype(np.int64), 2),
@@ -145,23 +148,12 @@ FIELDS = {
     "types": (FRAME_TYPE, 1),
     "gates": (records.GATE, 1),
     "gated": (np.dtype(np.int64), 1),
+    "dscp_maps": (np.dtype(np.int64), 2),
 }
 """Element type and dimensions of every array."""
 
 COLUMNS = {"tree": 2, "actors": 2, "behind": 2, "units": 2, "capture_count": 2}
 """Arrays whose last axis is always that long: compiled functions count on it."""
-
-(
-    WAKE_COMMANDS,
-    WAKE_SAMPLER,
-    WAKE_LINE,
-    WAKE_QUEUE,
-    WAKE_PORT,
-    WAKE_FLOW,
-    WAKE_INPUT,
-    WAKE_NODE,
-) = range(8)
-"""Kinds of actors; the row of `actors` gives the entity."""
 
 LATENCY_STEPS = 32
 """Bins per factor of two: a bin is at most 3.1 % wide."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from orchestrator.assembly import Assembly, assemble
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.engine.parallel_simulation import (
     ENDED,
     FULL,
@@ -20,6 +21,7 @@ from orchestrator.engine.parallel_simulation import (
 from orchestrator.engine.records import ELSEWHERE
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
+from orchestrator.run.machine_info import free_bytes
 from orchestrator.targets.parallel.partitioning import Cuts, cuts
 
 WINDOWS_PER_REPORT = 4096
@@ -38,8 +40,10 @@ class ParallelRun:
         self.nodes = [list(part) for part in nodes]
         self.until = resolved.plan.duration + 1
         self.cuts: Cuts = cuts(resolved, nodes)
+        memory = free_bytes()
+        share = None if memory is None else memory // len(self.nodes)
         self.assemblies: list[Assembly] = [
-            assemble(resolved, part, alone=True) for part in self.nodes
+            assemble(resolved, part, alone=True, memory=share) for part in self.nodes
         ]
         for me, assembly in enumerate(self.assemblies):
             mine = self.cuts.table[self.cuts.table[:, 1] == me, 0]
@@ -59,14 +63,19 @@ class ParallelRun:
             )
             for n in range(1, len(self.nodes))
         ]
-        for thread in others:
-            thread.start()
         try:
+            with deferred_signals():
+                for thread in others:
+                    thread.start()
             self._run_windows(0, report)
         finally:
-            self.boxes.stop[0] = int(self.outcomes[0] != ENDED)
-            for thread in others:
-                thread.join()
+            with deferred_signals():
+                self.boxes.stop[0] = int(self.outcomes[0] != ENDED)
+                for thread in others:
+                    if thread.ident is not None:
+                        thread.join()
+        for assembly in self.assemblies:
+            assembly.refuse_exhausted()
         if any(outcome != ENDED for outcome in self.outcomes):
             full = " (frames between two parts had no room)" if FULL in self.outcomes else ""
             raise RunFailed(f"target simulated: a core did not come to the end of the run{full}")
@@ -76,10 +85,14 @@ class ParallelRun:
         try:
             while self.outcomes[number] == MORE:
                 self.outcomes[number] = self.advance(number, WINDOWS_PER_REPORT)
+                if self.assemblies[number].is_exhausted:
+                    return
                 if report is not None:
                     report(min(int(self.states[number][1]), self.until - 1))
         finally:
-            if self.outcomes[number] == MORE:  # it failed: no other thread must wait for it
+            if (
+                self.outcomes[number] == MORE
+            ):  # it failed, or memory ended: no thread may wait for it
                 self.boxes.stop[0] = 1
 
     def advance(self, number: int, windows: int) -> int:

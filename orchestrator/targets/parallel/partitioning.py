@@ -39,9 +39,8 @@ def may_be_cut(resolved: ResolvedPlan, way: Direction) -> bool:
     nodes = resolved.plan.nodes
     if any(isinstance(nodes[port.node], Sink) for port in (way.sender, way.receiver)):
         return False
-    use = resolved.use("delay_line", way.link)
-    if use is not None and use.algorithm.name != "fixed-delay":
-        return False  # its algorithm alone knows its delays
+    if resolved.is_staged(way.link) or not resolved.is_fixed(way.link):
+        return False  # its algorithms alone know its delays
     return least_delay(resolved, way) > 0
 
 

@@ -57,9 +57,8 @@ def room_for(rate: int, delay: int, longest: int, overhead: int) -> int:
 def _extremes(resolved: ResolvedPlan, way: Direction) -> tuple[int, int]:
     """The highest rate (bit/s) and longest delay (ps) of a direction, the timeline's included."""
     times = OverTime(resolved)
-    use = resolved.use("delay_line", way.link)
-    added = use.params.most_added() if use is not None else 0
-    return max(times.rates(way)), max(times.delays(way)) + (added or 0)
+    added = sum(use.params.most_added() or 0 for use in resolved.stages(way.link))
+    return max(times.rates(way)), max(times.delays(way)) + added
 
 
 def _overfull(resolved: ResolvedPlan, way: Direction, longest: int) -> tuple[int, Problem | None]:

@@ -30,11 +30,11 @@ def emulate_machine(
     own = [
         Problem(
             f"links.{name}.delay_line.plugin",
-            link.delay_line.plugin,
+            ", ".join(stage.plugin for stage in link.stages),
             f"a link as a machine serves it has {ORDINARY}: leave out --as, or this delay line",
         )
         for name, link in plan.links.items()
-        if link.delay_line.plugin != ORDINARY
+        if any(stage.plugin != ORDINARY for stage in link.stages)
     ]
     if own:
         raise BadInput(plan.source, own)

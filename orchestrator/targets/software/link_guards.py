@@ -5,25 +5,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from orchestrator.engine.datapath import frame_guard as at
 from orchestrator.engine.datapath.emulation_clock import REAL_TIME
-from orchestrator.engine.frames import frame_layout
+from orchestrator.engine.frames import frame_layout, ipv6_header
 from orchestrator.engine.frames.frame_field import (
     AT,
     CHECKSUM,
     FLAGS,
     ICRC,
+    LAST_ICRC,
     OCTETS,
     OP,
+    UDP_CHECKSUM,
     WORD,
     WRITTEN,
 )
 from orchestrator.engine.frames.frame_type import COMPARED_OCTETS, KINDS
+from orchestrator.engine.frames.header_options import DEFAULT, HeaderOptions
 from orchestrator.engine.frames.type_registry import registered_types, type_table
 from orchestrator.engine.histogram import BINS, edges_ps, mean_ps, percentile_ps
 from orchestrator.engine.records import NONE
@@ -35,16 +38,18 @@ RING, RING_OF_MANY, MANY = 4096, 512, 64
 """Frames of a link whose due times are kept; of a run with more than MANY directions."""
 UNREAD_NS = 20_000_000
 """Before the end of a run (machine's time): frames due later may still wait in a socket."""
-IP_HALF, UDP_HALF = 4, 26
+IP_HALF, UDP_HALF, LABEL_HALF = 4, 26, 2
 """Octets of an IPv4 packet that no node reads: identification (RFC 6864: any value in a packet that
-is not fragmented) and UDP's checksum (RFC 768: optional)."""
+is not fragmented) and UDP's checksum (RFC 768: optional); of an IPv6 packet the low 16 bits of its
+flow label (RFC 6437: 0 where a source sets none)."""
 
 
 def layouts(types: np.recarray) -> np.ndarray:
     """int64[kinds, LAYOUT_WORDS]: where the check word of each frame type lies.
 
     An IPv4 packet over UDP, or the one that a message samples, has it in its identification and
-    UDP checksum; another frame in the last four of its known octets, if these say nothing.
+    UDP checksum; one over IPv6 in the low half of its flow label and its UDP checksum, which the
+    receiver restores; another frame in the last four of its known octets, if these say nothing.
     """
     found = np.zeros((KINDS, at.LAYOUT_WORDS), np.int64)
     found[:, at.HIGH] = found[:, at.LOW] = NONE
@@ -60,12 +65,15 @@ def _fill_layout(each: np.ndarray, row: np.ndarray) -> None:
     for field in fields[fields[:, FLAGS] & WRITTEN != 0]:
         taken[field[AT] : field[AT] + field[OCTETS]] = True
     known = int(each["known"])
-    packet = frame_layout.IP + (int(each["sample"]) - frame_layout.MSDU if each["sample"] else 0)
+    packet = (int(each["sample"]) or int(each["msdu"])) + frame_layout.IP - frame_layout.MSDU
     if _is_udp(each["template"], packet, known):
         high, low = packet + IP_HALF, packet + UDP_HALF
         if taken[[high, high + 1, low, low + 1]].any():
             return
         row[at.IP] = packet
+    elif each["ip_version"] == 6:
+        high, low = packet + LABEL_HALF, packet + ipv6_header.UDP_CHECKSUM
+        row[at.IPV6] = packet
     elif known >= 4 and not taken[known - 4 : known].any():
         high, low = known - 4, known - 2
     else:
@@ -75,10 +83,11 @@ def _fill_layout(each: np.ndarray, row: np.ndarray) -> None:
     covered[:known] = 0xFF
     covered[high : high + 2] = covered[low : low + 2] = 0
     for field in fields:
-        if field[OP] in (CHECKSUM, ICRC):
+        if field[OP] in (CHECKSUM, ICRC, UDP_CHECKSUM):
             covered[field[AT] : field[AT] + field[OCTETS]] = 0
-        if field[OP] == ICRC and row[at.IP]:
-            row[at.ICRC], row[at.ICRC_FROM] = field[AT], field[WORD]
+        if field[OP] in (ICRC, LAST_ICRC) and (row[at.IP] or row[at.IPV6]):
+            last = field[OP] == LAST_ICRC
+            row[at.ICRC], row[at.ICRC_FROM] = at.LAST if last else field[AT], field[WORD]
     row[at.MASKS :] = covered.view(">u4")
 
 
@@ -122,7 +131,7 @@ class LinkGuards:
             {way.sender.entity: row for row, way in enumerate(ways)},
             {way.receiver.entity: row for row, way in enumerate(ways)},
             [way.entity for way in ways],
-            _arrays(len(ways), max(plan.duration, 1), reaction_ps),
+            _arrays(len(ways), max(plan.duration, 1), reaction_ps, plan.headers.options()),
         )
 
     def wired(self, ports: Sequence[str]) -> at.Guard:
@@ -217,7 +226,9 @@ def no_guard(wires: int) -> at.Guard:
     return _arrays(0, 1, 0)._replace(out=none, into=none)
 
 
-def _arrays(links: int, duration_ps: int, reaction_ps: int) -> at.Guard:
+def _arrays(
+    links: int, duration_ps: int, reaction_ps: int, headers: HeaderOptions = DEFAULT
+) -> at.Guard:
     places = RING if links <= MANY else RING_OF_MANY
     shift = max((duration_ps // at.WINDOWS).bit_length(), 1)
     none = np.zeros(0, np.int64)
@@ -225,7 +236,7 @@ def _arrays(links: int, duration_ps: int, reaction_ps: int) -> at.Guard:
         out=none,
         into=none,
         keys=np.frombuffer(os.urandom(8 * at.KEYS), np.int64).copy(),
-        layouts=layouts(type_table()),
+        layouts=layouts(type_table(replace(headers, roce=True))),
         sent=np.zeros((links, at.SENT_KINDS + KINDS), np.int64),
         ring=np.full((links, places, 2), NONE, np.int64),
         state=np.zeros((links, 2), np.int64),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.assembly import Assembly
+from orchestrator.assembly.route_tables import flood_ports
 from orchestrator.engine.datapath import (
     arrival_times,
     departure_times,
@@ -22,16 +23,20 @@ from orchestrator.engine.datapath.error_queue import Errors, error_messages
 from orchestrator.engine.datapath.frame_guard import Guard
 from orchestrator.engine.datapath.host_port_io import HOST_BATCH
 from orchestrator.engine.datapath.link_counters import WORDS
+from orchestrator.engine.datapath.mac_learning import Learning, empty_stations, no_learning
 from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, sender
 from orchestrator.engine.datapath.packet_socket_io import poll_words
 from orchestrator.engine.datapath.xdp_socket_io import Rings
 from orchestrator.engine.histogram import new_histogram
-from orchestrator.engine.records import NEVER, NONE, PROGRAMS
+from orchestrator.engine.records import NEVER, NONE, PORT_SETS, PROGRAMS
+from orchestrator.plan import Switch
 from orchestrator.targets.software.link_guards import LinkGuards, no_guard
 from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines, port_of
 from orchestrator.targets.software.packet_backends import PACKETS, Backend
 
 RECEIVE_BATCH = 32
+SETS = 1024
+"""Of the stations that the switches of a thread know: 8 times as many."""
 FREE_RUNNING_PS = 10**18
 """Horizon of a clock that is never held back, however late the threads are."""
 LEAST_HORIZON_PS = 10**6
@@ -91,6 +96,7 @@ class Rig(NamedTuple):
     first: np.ndarray  # int64[k]: the least interface index of each socket
     speed: np.ndarray  # int64[1]: ps of the run per us of this machine's clock
     rate_ppb: np.ndarray  # int64[1]: by how much the clock of the run is faster than this one's
+    learning: Learning
     gives_way: np.ndarray  # int64[1]: 1 when more threads than cores take turns
     stalled: np.ndarray  # int64[18]: see orchestrator.engine.datapath.stall_detection
     stalls: np.ndarray  # int64[rows, 10]: turns that took long, likewise
@@ -224,6 +230,7 @@ def build(
         first=np.array(first, np.int64),
         speed=np.array([shared.speed], np.int64),
         rate_ppb=np.zeros(1, np.int64),
+        learning=_learning(assembly),
         gives_way=np.zeros(1, np.int64),
         stalled=stall_detection.words(shared.horizon_ns),
         stalls=np.zeros((stall_detection.ROWS, stall_detection.COLUMNS), np.int64),
@@ -239,6 +246,20 @@ def shorten(ports: np.ndarray, rows: np.ndarray, speed: int) -> int:
     lead = launch_time.LEAD_NS * speed // NS_PER_US
     ports["delay"][rows] -= lead
     return lead
+
+
+def _learning(assembly: Assembly) -> Learning:
+    """What the switches of the plan are to learn, and nothing that they know."""
+    plan, world, indices = assembly.resolved.plan, assembly.world, assembly.indices
+    found = no_learning(len(world.ports))
+    floods = flood_ports(plan, indices)
+    for place, row in enumerate(floods, len(world.ways) - len(floods)):
+        node = plan.nodes[list(plan.nodes)[world.ports[row]["node"]]]
+        assert isinstance(node, Switch)
+        assert node.mac_learning is not None
+        found.floods[row] = PORT_SETS - place
+        found.rules[row] = node.mac_learning.ageing_time, node.mac_learning.longest_frame
+    return found._replace(stations=empty_stations(SETS)) if floods else found
 
 
 def _flows_of(assembly: Assembly, hosts: Sequence[str]) -> np.ndarray:

@@ -65,8 +65,12 @@ class Worker:
             )
         finally:
             far.close()
-        with suppress(BrokenPipeError):  # it ended at once: `reports` tells why
-            self.pipe.send(self._job)
+        try:
+            with suppress(BrokenPipeError):  # it ended at once: `reports` tells why
+                self.pipe.send(self._job)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(

@@ -12,11 +12,12 @@ import pytest
 
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.lfsr import drawn_below, mixed
+from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.node.transmitter import by_clock, wire_time
-from orchestrator.engine.records import NEVER
+from orchestrator.engine.records import NEVER, NONE
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from tests.orchestrator.worlds import ALIGNED, MS, US, Table, assembled, run_until
+from tests.orchestrator.worlds import ALIGNED, MOST_EVENTS, MS, US, Table, assembled, run_until
 
 G = 10**9
 SEEDS = range(1, 21)
@@ -92,6 +93,47 @@ def test_aligned_sources_on_equal_clocks_lock_each_other_out(kind: str) -> None:
     """What the three mechanisms are there for; without them it has to be there."""
     short = KINDS[kind] | {"duration": min(KINDS[kind]["duration"], 1000 * MS)}
     assert jain(received(fan_in(2, short, **ALIGNED))) < 0.6
+
+
+OPEN = {"buffer": 150_000, "shared_memory": 150_000}
+NARROW = {"buffer": 40_000, "shared_memory": 150_000}
+THRESHOLD = {"plugin": "dynamic-threshold"}
+MEMORIES: dict[str, Table] = {
+    "static": {"inputs": OPEN},
+    "narrow-inputs": {"inputs": NARROW},
+    "threshold-of-outputs": {"inputs": OPEN, "buffer_management": THRESHOLD},
+    "threshold-of-inputs": {"inputs": OPEN | {"buffer_management": THRESHOLD}},
+}
+
+
+def in_shared_memory(count: int, kind: str, memory: str, **more: Any) -> Table:
+    """`fan_in` with a switch whose ports share its memory."""
+    table = fan_in(count, KINDS[kind], **more)
+    table["nodes"]["s"] |= MEMORIES[memory]
+    return table
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize(("kind", "count"), [("bulk", 5), ("cbr-at-1", 6), ("newreno", 2)])
+def test_equal_flows_get_equal_shares_of_a_shared_memory(
+    kind: str, count: int, memory: str
+) -> None:
+    found = [jain(received(in_shared_memory(count, kind, memory, seed=seed))) for seed in SEEDS]
+    assert min(found) >= FAIR, found
+
+
+def test_shared_memory_counts_every_frame_once_and_locks_out_where_it_is_aligned() -> None:
+    for memory in MEMORIES:
+        world = assembled(in_shared_memory(5, "bulk", memory)).world
+        simulate(world, 20 * MS, MOST_EVENTS)
+        buffered = world.queues["bytes"]
+        is_input = world.queues["input"] != NONE
+        assert world.nodes["shared_bytes"].sum() == buffered[is_input].sum()
+        assert buffered[is_input].sum() == buffered[~is_input].sum() > 0
+        kept = world.queues["frames_in"] - world.queues["frames_dropped"]
+        assert (kept - world.queues["frames_out"] == world.queues["frames"]).all()
+    aligned = in_shared_memory(2, "bulk", "static", **ALIGNED)
+    assert jain(received(aligned)) < 0.6
 
 
 @pytest.mark.parametrize("delay", [900_000, 1_300_000, 1_700_000])

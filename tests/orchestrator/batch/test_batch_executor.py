@@ -59,9 +59,9 @@ def test_a_worker_lays_a_subject_out_once(monkeypatch: pytest.MonkeyPatch) -> No
     laid: list[int] = []
     lay_out = world_assembly.assemble
 
-    def noted(resolved: Any) -> Any:
+    def noted(resolved: Any, **more: Any) -> Any:
         laid.append(resolved.plan.seed)
-        return lay_out(resolved)
+        return lay_out(resolved, **more)
 
     monkeypatch.setattr(world_assembly, "assemble", noted)
     bench, plans = PointRunner(), [random_flow(), random_flow(duration=10**11)]

@@ -50,7 +50,7 @@ MISTAKES = {
     "undefined name": (HEAD, "return missing", 2, "'missing'", "import"),
     "dictionary": (HEAD, "return TABLE[now]", 2, "TABLE", "subset"),
     "text": (HEAD, "state.count = 'a'\n    return 0", 2, "compiled", "subset"),
-    "global": (HEAD, "global ODD\n    ODD = 5\n    return 0", 3, "compiled", "subset"),
+    "global": (HEAD, "global ODD\n    ODD = 5\n    return 0", 2, "global ODD", "its state"),
     "float": (HEAD, "state.count = now * 0.5\n    return 0", 2, "float", "int64"),
     "float answer": (HEAD, "return 0.5", 2, "float", "int64"),
     "float of numpy": (HEAD, "state.count = np.sqrt(now)\n    return 0", 2, "float", "//"),

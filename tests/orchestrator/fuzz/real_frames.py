@@ -34,8 +34,8 @@ SAMPLE = (
     *("lim-dcqcn", "links", "lossy-cnm", "machine-zero", "nscc-6-0", "nscc-fast", "p4-released"),
     *("par-gbn", "pareto-longest", "pie-storm", "red-notect", "sel-jit-trimn1", "sel-small-01-3"),
     *("src-bernoulli", "src-pareto-onoff-2", "src-random-flows", "storm-nobody", "storm-pause"),
-    *("scheduler-turns", "scheduler-strict", "scheduler-deficit", "scheduler-ets"),
-    *("buffer-alphas", "buffer-headroom"),
+    *("scheduler-turns", "scheduler-strict", "scheduler-deficit", "scheduler-ets", "link-stages"),
+    *("buffer-alphas", "buffer-headroom", "rc-few", "red-by-class"),
     *("swift-one", "timely-low", "trace-2", "wd-drop-pfc", "wd-empty"),
 )
 """Plans of the corpus that use every algorithm and reach most branches for the least work; each has

@@ -270,6 +270,18 @@ def test_samples_that_break_an_invariant_make_a_run_invalid() -> None:
         assert any(entity in one and name in one for one in told), (quantity, told)
 
 
+def test_copies_that_the_timeline_makes_are_no_frames_too_many() -> None:
+    table = line_of_three(timeline=[{"at": 0, "duplicate": "gen", "packets": 2}])
+    table["traffic"]["gen"]["stop"] = MS
+    resolved, recording = Plan(**table).check(Registry.load()), recorded(table)
+    sent, received = (recording.column("gen", f"frames_{one}") for one in ("sent", "received"))
+    assert received[-1] == sent[-1] + 2
+    assert world_invariants.broken_in_samples(resolved, recording) == []
+    received[-1] += 1
+    (found,) = world_invariants.broken_in_samples(resolved, recording)
+    assert "frames of a flow" in found
+
+
 def test_each_invariant_takes_numbers_and_arrays() -> None:
     for one in world_invariants.INVARIANTS:
         zeros = one.holds(*[0] * len(one.fields))

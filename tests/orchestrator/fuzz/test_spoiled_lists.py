@@ -7,7 +7,8 @@ import inspect
 
 import pytest
 
-from orchestrator.engine.node.world_arrays import WAKE_FLOW, WAKE_INPUT, WAKE_LINE, WAKE_PORT, World
+from orchestrator.engine.node.actors import WAKE_FLOW, WAKE_INPUT, WAKE_LINE, WAKE_PORT
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import CNM, DATA, FRAMES, NEVER, NONE, PAUSE
 from orchestrator.run import frame_audit
 from orchestrator.run.frame_audit import Audit
@@ -131,7 +132,7 @@ def units(how: str) -> Spoil:
             queue["free_unit"] = NONE
         else:
             queue["free_unit"] = world.units[free, 1]
-            world.units[free, 0] = int(world.free[0])
+            world.units[free, 0] = int(world.clock[0].frames_used)  # which was never used
         return True
 
     return spoil
@@ -324,6 +325,8 @@ SPOILS: dict[str, tuple[str, Spoil]] = {
 """A part of an assertion's text, and how a plan's world breaks it and none before it."""
 
 SECOND_PARTS: dict[str, tuple[str, Spoil]] = {
+    "a descriptor is lost": ("crowded", more("clock", "frames_used")),
+    "a frame that waits is lost": ("crowded", more("clock", "made_used")),
     "flow.bytes == waiting": (
         "crowded",
         changed("flows", lambda f: f.bytes, capacity=lambda f: f["bytes"] - 1),

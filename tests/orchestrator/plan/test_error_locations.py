@@ -173,6 +173,7 @@ def test_a_step_behind_those_of_ranges_and_of_the_base_has_its_own_line(tmp_path
         ('name = "x"\nduration = "1s"\n[nodes.a]\nreaction_points = 1\n', 3),
         ('name = "x"\n\n[groups]\na = [\n "b{1..}",\n]\n', 4),
         ('name = "x"\n\n[lists]\na = []\n', 4),
+        ('name = "x"\nduration = "1s"\n[nodes]\n[nodes."a b"]\nkind = "nic"\n', 4),
         ('name = "x"\nduration = "1s"\nexpect = 3\n', 3),
         ('name = "x"\nduration = "1s"\nexpect = [3]\n', 3),
         ('name = "x"\nduration = "1s"\nexpect = [{ of = 3 }]\n', 3),

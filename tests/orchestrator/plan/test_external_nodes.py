@@ -52,6 +52,19 @@ DOWN = {"ends": ["sw", "sink"], "rate": "1Gb/s"}
     ("more", "words"),
     [
         ({"nodes": bare(buffer="1MB")}, "nodes.sw.buffer: says what sw is supposed to do"),
+        ({"nodes": bare(mac_learning={})}, "nodes.sw.mac_learning: a device forwards as it does"),
+        (
+            {"nodes": {"lone": {"kind": "switch", "mac_learning": {}}}},
+            "nodes.lone.mac_learning: links of lone to at least 2 nodes of kind 'external' are",
+        ),
+        (
+            {"nodes": {"s": {"kind": "switch", "mac_learning": {}, "forwards_by": "ip"}}},
+            "nodes.s.mac_learning: a router forwards by IP",
+        ),
+        (
+            {"nodes": {"s": {"kind": "switch", "mac_learning": {"ageing_time": "1s"}}}},
+            "nodes.s.mac_learning.ageing_time",
+        ),
         ({"nodes": bare(target="software")}, "nodes.sw.target: an external node lives on no"),
         ({"nodes": {"lone": {"kind": "external"}}}, "nodes.lone: an external node is known by"),
         ({"links": {"down": DOWN | {"delay": "1us"}}}, "frames that sw sends are not delayed"),

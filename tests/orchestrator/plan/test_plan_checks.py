@@ -157,10 +157,3 @@ def test_an_oversized_plan_is_refused_quickly() -> None:
     nodes = {f"n{index}": {"kind": "sink"} for index in range(12_001)}
     with pytest.raises(BadInput, match="at most 12000"):
         Plan(name="x", duration="1s", nodes=nodes)
-
-
-def test_queues_that_would_exhaust_memory_are_refused(full: str) -> None:
-    text = full.replace('host_queue = "64KB"', 'host_queue = "1GB"').replace(
-        "flows = 4", "flows=99"
-    )
-    assert "most of them in host_queue" in problems(text)["nodes"]

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from orchestrator.run.counted import counted_notes
+from orchestrator.run.counted import counted_notes, plugin_notes
 
 
 def observed(name: str, note: str) -> Any:
@@ -50,3 +51,28 @@ def test_the_last_sample_counts() -> None:
 def test_counters_at_0_and_runs_without_samples_have_no_note() -> None:
     assert notes([[4, 4, 4, 4], [0, 5, 0, 7]]) == []
     assert notes([]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (["one", "two"], ["one", "two"]),
+        ([], []),
+        ("abc", ["its notes() failed: TypeError: 'abc' is no list of texts"]),
+        ([3], ["its notes() failed: TypeError: [3] is no list of texts"]),
+        (None, ["its notes() failed: TypeError: 'NoneType' object is not iterable"]),
+        (ValueError("odd"), ["its notes() failed: ValueError: odd"]),
+    ],
+)
+def test_algorithms_of_all_kinds_have_notes_each_once(answer: Any, expected: list[str]) -> None:
+    def given() -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    use = SimpleNamespace(algorithm=SimpleNamespace(name="cp"), params=SimpleNamespace(notes=given))
+    uses = {"congestion_point": {"s.a": use, "s.b": use}, "traffic": {"gen": use}}
+    resolved: Any = SimpleNamespace(uses=uses)
+    assert plugin_notes(resolved) == [
+        f"{one}: {text}" for one in ("cp", "gen") for text in expected
+    ]

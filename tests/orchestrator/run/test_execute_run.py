@@ -45,7 +45,8 @@ def test_a_seed_given_is_the_one_kept(tmp_path: Path) -> None:
     done = run(Plan(**noisy(seed=3)), seed=9, out=tmp_path, report=False)
     assert done.folder is not None
     assert done.result["seed"] == 9
-    assert json.loads((done.folder / "manifest.json").read_text())["seed"] == 9
+    manifest = json.loads((done.folder / "manifest.json").read_text())
+    assert (manifest["seed"], manifest["clock"]) == (9, "virtual")
     kept = Plan.load(done.folder / "plan.toml", Registry.load())
     assert kept.seed == 9
     again = run(kept, out=None)

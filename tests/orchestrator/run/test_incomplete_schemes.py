@@ -52,6 +52,23 @@ SCHEMES: dict[str, Parts] = {
     "hpcc": {CP: {"plugin": "int"}, RP: {"plugin": "hpcc"}, "transport": ACKED},
 }
 """Shipped schemes of several parts."""
+TRANSPORTS: dict[str, Parts] = {
+    "tcp with ECN": {CP: RED, "transport": {"plugin": "tcp", "ecn": True}},
+    "tcp with ECN, newreno": {
+        CP: RED,
+        "transport": {"plugin": "tcp", "ecn": True, "congestion_control": "newreno"},
+    },
+    "tcp with ECN, codel": {
+        CP: {"plugin": "codel", "ecn": True, "target": "20us", "interval": "200us"},
+        "transport": {"plugin": "tcp", "ecn": True},
+    },
+}
+"""Schemes whose transport answers marks itself."""
+CREDITS: Parts = {
+    CP: {"plugin": "trim"},
+    "receiver": {"plugin": "receiver-credits"},
+    "transport": {"plugin": "credit"},
+}
 REMOVED = [
     (name, part) for name, parts in SCHEMES.items() for part in (CP, RP, NP) if part in parts
 ]
@@ -65,7 +82,7 @@ def table(parts: Parts, **more: Any) -> dict[str, Any]:
     """Incast of three hosts over one switch, with one expectation that holds without any scheme."""
     parts = dict(parts)
     transport = parts.pop("transport", None)
-    kinds: dict[str, dict[str, Any]] = {RP: {}, CP: {}, NP: {}}
+    kinds: dict[str, dict[str, Any]] = {RP: {}, CP: {}, NP: {}, "receiver": {}}
     kinds |= {kind: {kind: use} for kind, use in parts.items()}
     entry = {"plugin": "bulk", "transport": transport} if transport else dict(PACED)
     return {
@@ -75,7 +92,7 @@ def table(parts: Parts, **more: Any) -> dict[str, Any]:
         "nodes": {
             **{f"h{i}": {"kind": "nic", "limiter": BUCKET, **kinds[RP]} for i in (1, 2, 3)},
             "s": {"kind": "switch", "buffer": "300KB", **kinds[CP]},
-            "d": {"kind": "sink", **kinds[NP]},
+            "d": {"kind": "sink", **kinds[NP], **kinds["receiver"]},
         },
         "links": {
             **{f"l{i}": {"ends": [f"h{i}", "s"], "rate": "10Gb/s"} for i in (1, 2, 3)},
@@ -94,6 +111,46 @@ def ran(parts: Parts, **more: Any) -> tuple[list[str], dict[str, Any]]:
     recording = Simulated().run(resolved, silent)
     found = find_incomplete_schemes(resolved, recording)
     return found.incomplete + found.idle, judge_recording(registry, resolved, recording)
+
+
+@pytest.mark.parametrize("name", TRANSPORTS)
+def test_a_transport_that_answers_marks_is_a_whole_scheme(name: str) -> None:
+    problems, result = ran(TRANSPORTS[name], duration="10ms")
+    assert problems == []
+    assert result["verdict"] == MET
+    assert result["metrics"]["run"]["s.d"]["frames.marked"] > 0
+
+
+def test_marks_that_tcp_without_ecn_never_gets_are_named() -> None:
+    problems, result = ran({CP: RED, "transport": {"plugin": "tcp"}})
+    assert "no flow is ECN-capable" in problems[0]
+    assert result["verdict"] == MISSED
+
+
+def test_stamps_beside_tcp_with_ecn_are_named() -> None:
+    problems, _ = ran({CP: {"plugin": "int"}, "transport": {"plugin": "tcp", "ecn": True}})
+    assert "works with its stamps" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentence"),
+    [
+        ((CP, "receiver", "transport"), ""),
+        (("receiver", "transport"), ""),
+        (("receiver",), "receiver-credits at d: no flow that ends there waits for credits"),
+        ((CP,), "frames were trimmed, and no transport of its flows sends their payload again"),
+    ],
+)
+def test_credits_and_trimming_without_a_transport_are_named(
+    kept: tuple[str, ...], sentence: str
+) -> None:
+    problems, result = ran({part: CREDITS[part] for part in kept})
+    if sentence:
+        assert sentence in " ".join(problems)
+        assert result["verdict"] == MISSED
+    else:
+        assert problems == []
+        assert result["verdict"] == MET
 
 
 @pytest.mark.parametrize("name", SCHEMES)

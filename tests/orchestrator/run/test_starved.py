@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from orchestrator.assembly import assemble, record
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
@@ -27,6 +29,20 @@ def test_a_flow_that_is_locked_out_is_named_with_its_queue_and_what_would_do() -
     (found,) = notes(fan_in(8, KINDS["bulk"], **ALIGNED))
     assert found.startswith("s.d: 7 of 8 equal flows of q starve")
     assert "and more" in found
+
+
+@pytest.mark.parametrize("frame", [500, 750])
+def test_a_flow_of_longer_frames_that_shorter_ones_lock_out_is_named(frame: int) -> None:
+    """A queue that counts octets may have room for a shorter frame and none for a longer one."""
+    table = fan_in(2, KINDS["bulk"])
+    entry = table["traffic"].pop("q")
+    table["traffic"]["short"] = entry | {"from": "h0", "frame": frame}
+    table["traffic"]["long"] = entry | {"from": "h1"}
+    (found,) = notes(table)
+    assert found.startswith("s.d: 1 of 2 flows of short, long with unequal frames starve")
+    assert "(long: below 10% of the mean): it is full in octets" in found
+    table["traffic"]["short"]["frame"] = 1500
+    assert notes(table) == []
 
 
 def test_fair_shares_and_queues_that_lose_nothing_give_none() -> None:

@@ -74,6 +74,15 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
         ],
         f"{POINT}.high=16KB",
     ),
+    "roce": (
+        [
+            'nodes.h{1..3}.reaction_point={plugin="dcqcn-rp"}',
+            'nodes.d.notification_point={plugin="notification-point", preset="dcqcn"}',
+            'traffic.t.transport={plugin="rc", ack_every=4, first_psn=16777000}',
+            POINT + '={plugin="red", low="14999B", high="15KB", max_probability=1}',
+        ],
+        f"{POINT}.high=16KB",
+    ),
     "nscc": (
         [
             'nodes.h{1..3}.reaction_point={plugin="nscc", base_rtt="50us", target="40us"}',
@@ -161,7 +170,8 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
 }
 """By name: what the plan has besides, and how a device is wrong."""
 KERNELS = {
-    "dctcp": ("red", "queue.bytes - params.low", "queue.bytes - 1500 - params.low"),
+    "dctcp": ("red", "queue.bytes - low", "queue.bytes - 1500 - low"),
+    "roce": ("red", "queue.bytes - low", "queue.bytes - 1500 - low"),
     "nscc": ("red", "above << DRAW_BITS", "above << (DRAW_BITS + 1)"),
     "credits": ("trim", "> params.threshold", "> params.threshold + 1500"),
     "codel": ("codel", "state.count += 1", "state.count += 2"),

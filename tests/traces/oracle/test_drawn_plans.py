@@ -14,6 +14,13 @@ from tests.traces.oracle.test_mutants import captured
 from traces.oracle.conformance_judge import Judgement, judge
 
 SOME, ALL = 40, 500
+WITHOUT_CNM = [name for name in SCHEMES if name != "qcn"]
+HEADERS: list[dict[str, Any]] = [
+    {"tagged": False, "priority": "dscp"},
+    {"vlan": 300, "outer_vlan": 7},
+    {"ip": 6},
+    {"ip": 6, "tagged": False, "priority": "dscp", "tc_to_dscp": [0, 10, 18, 26, 34, 46, 48, 56]},
+]
 
 
 def judged(table: dict[str, Any], folder: Path) -> Judgement:
@@ -39,6 +46,34 @@ def test_senders_in_step(seed: int, tmp_path: Path) -> None:
     """Frames of two or three of them meet in the same nanosecond hundreds of times: before a queue
     of two priorities, beside a departure, before a crossbar."""
     check_conformance(seed, tmp_path)
+
+
+def with_headers(table: dict[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
+    """A drawn plan with other headers; where these carry no CNM or feedback, for another scheme."""
+    if headers.get("priority") == "dscp":
+        code_points = {"dscp_to_tc": {"10": 6, "0": 5, "8": 2}}
+        for name, node in table["nodes"].items():
+            table["nodes"][name] = node | (code_points if node["kind"] == "switch" else {})
+    return table | {"headers": headers}
+
+
+@pytest.mark.parametrize("other", [0, 2])
+@pytest.mark.parametrize("name", WITHOUT_CNM)
+def test_a_drawn_plan_conforms_with_other_headers(name: str, other: int, tmp_path: Path) -> None:
+    headers = HEADERS[(WITHOUT_CNM.index(name) + other) % len(HEADERS)]
+    table = with_headers(plan(list(SCHEMES).index(name)), headers)
+    found = judged(table, tmp_path)
+    departures = [(one.departure.node, one.rule, one.diagnosis.why) for one in found.findings]
+    assert departures == [], table
+    assert sum(node.frames for node in found.nodes) > 20
+
+
+def test_cnm_conforms_without_tags_and_with_two(tmp_path: Path) -> None:
+    for number, headers in enumerate(HEADERS[:2]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found = judged(with_headers(plan(1), headers), folder)
+        assert found.conforming, [one.diagnosis.why for one in found.findings]
 
 
 @pytest.mark.trials

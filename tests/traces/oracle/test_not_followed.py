@@ -70,7 +70,7 @@ def test_stamps_are_fed_to_no_node(tmp_path: Path) -> None:
                 ("tcp", []),
                 *(
                     (transport, [f'nodes.nic.reaction_point={{plugin="{name}"}}'])
-                    for transport in ("go-back-n", "selective")
+                    for transport in ("go-back-n", "selective", "rc")
                     for name in ("dctcp", "timely", "swift", "newreno", "cubic")
                 ),
                 ("selective", ['nodes.nic.reaction_point={plugin="nscc"}']),

@@ -11,7 +11,10 @@ from scapy.layers.l2 import Ether
 from orchestrator.engine.frames import encode, type_table
 from orchestrator.engine.frames import telemetry_header as engine
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
-from orchestrator.engine.records import ACK, CREDIT, DATA, SACK
+from orchestrator.engine.frames.frame_codec import encode_by
+from orchestrator.engine.frames.header_options import HeaderOptions
+from orchestrator.engine.frames.roce_frame_types import WRITE_FIRST
+from orchestrator.engine.records import ACK, CREDIT, DATA, ROCE_DATA, SACK
 from traces import run_queries
 from traces.protocols import Stamps, stamps
 from traces.scapy_layers import Ack, Data, Sack
@@ -91,6 +94,19 @@ def test_frames_without_room_have_none() -> None:
     assert stamps(whole[:100], len(whole)) is None, "cut off within its room"
     assert stamps(whole[:132], len(whole)) is not None
     assert stamps(b"\xff" * 200) is None
+
+
+@pytest.mark.parametrize("vlan", [None, 1])
+def test_rocev2_packets_have_none_whatever_their_dma_length_says(vlan: int | None) -> None:
+    """Octet 70, where stamps of a data frame begin, is in the DMA length of a RETH."""
+    options = HeaderOptions(vlan, roce=True)
+    frame = empty_descriptors(1)[0]
+    frame.kind, frame.length, frame.flow, frame.source, frame.destination = DATA, 1102, 1, 1, 2
+    frame.feedback, frame.offset = WRITE_FIRST, 0x01010101
+    octets = np.zeros(1102, np.uint8)
+    assert encode_by(type_table(options)[ROCE_DATA], frame, octets) == 1102
+    assert stamps(octets.tobytes()) is None
+    assert stamps(octets[:128].tobytes(), 1102) is None
 
 
 @pytest.mark.parametrize(("kind", "name"), [(DATA, "data"), (ACK, "ACK")])

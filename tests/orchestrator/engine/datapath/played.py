@@ -33,7 +33,7 @@ class Pool(NamedTuple):
 def pool(octets: np.ndarray, wires: int = 1) -> Pool:
     """Every row of `octets` is unused; row 0 is taken first."""
     clock = np.zeros(1, CLOCK).view(np.recarray)
-    clock[0].free = len(octets)
+    clock[0].free = clock[0].frames_used = len(octets)
     free = np.arange(len(octets) - 1, -1, -1, dtype=np.int64)
     return Pool(octets, clock, free, np.zeros((wires, 256), np.int64), np.zeros(wires, np.int64))
 

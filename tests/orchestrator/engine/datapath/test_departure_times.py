@@ -19,9 +19,10 @@ from orchestrator.engine.datapath.phc_mapping import (
     write_clock_mapping,
 )
 from orchestrator.engine.frames import type_table
-from orchestrator.engine.frames.frame_codec import encode
+from orchestrator.engine.frames.header_options import HeaderOptions
+from orchestrator.engine.frames.roce_frame_types import encode_frame
 from orchestrator.engine.histogram import BINS, new_histogram
-from orchestrator.engine.records import ACK, CNM, DATA, FRAME, NONE, PAUSE, SACK
+from orchestrator.engine.records import ACK, CNM, DATA, FLOW, FRAME, NONE, PAUSE, ROCE_WRITE, SACK
 from tests.orchestrator.engine.datapath.test_error_queue import report, times
 
 PS = 1000
@@ -51,13 +52,15 @@ class Sent(NamedTuple):
     ports: np.ndarray
 
 
-FLOWS = np.array([(0,), (7,)], [("node", np.int64)]).view(np.recarray)
+FLOWS = np.zeros(3, FLOW).view(np.recarray)
+FLOWS.node = 0, 7, 0
+FLOWS.roce = 0, 0, ROCE_WRITE
 PORTS = np.array([(0,), (7,)], [("node", np.int64)]).view(np.recarray)
 
 
 @pytest.fixture
 def world() -> Sent:
-    return Sent(type_table(), FLOWS, PORTS)
+    return Sent(type_table(HeaderOptions(roce=True)), FLOWS, PORTS)
 
 
 @pytest.fixture
@@ -92,7 +95,7 @@ def tell(world: Sent, rig: Rigged, sent: Any, left_ns: int, word: int = SOFTWARE
     stamps[(word - SOFTWARE_WORD) // 2] = left_ns
     crafted(rig, times(*stamps) + report(error_queue.TIMESTAMP_REPORT, info=error_queue.SENT))
     batch = rig.errors.batch
-    assert encode(world.types, sent, batch.octets[0]) > 0
+    assert encode_frame(world, sent, batch.octets[0]) > 0
     batch.headers[0, GOT] = sent.length
     at.apply_report(world, rig, 0, 0)
 
@@ -108,6 +111,15 @@ def test_a_frame_left_as_late_as_its_time_says(world, rig):
     at.record_sent(world, rig, 0, 0, sent)
     tell(world, rig, sent, NOW_NS - 400_000)
     assert rig.late[:BINS].sum() == 1
+    assert rig.late[BINS] == 100_000 * PS
+    assert rig.departures[[at.RECORDED, at.TIMED, at.UNMATCHED]].tolist() == [1, 1, 0]
+
+
+def test_a_packet_is_found_by_its_psn_which_wraps(world, rig):
+    """Its octets have 24 bits of what its source counts."""
+    sent = frame(flow=2, sequence=(1 << 24) + 3, due=(NOW_NS - 500_000) * PS, feedback=7)
+    at.record_sent(world, rig, 0, 0, sent)
+    tell(world, rig, sent, NOW_NS - 400_000)
     assert rig.late[BINS] == 100_000 * PS
     assert rig.departures[[at.RECORDED, at.TIMED, at.UNMATCHED]].tolist() == [1, 1, 0]
 

@@ -12,10 +12,13 @@ import numpy as np
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.world_builder import Sizes, WorldBuilder
+from orchestrator.engine.node.actors import SAMPLER_ACTOR, WAKE_LINE, WAKE_PORT, WAKE_QUEUE
+from orchestrator.engine.node.descriptor_pool import take, unused_descriptors
 from orchestrator.engine.node.event_loop import simulate
-from orchestrator.engine.node.event_queue import LINES, SAMPLER_ACTOR, wake_at
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import COPY, DATA, NEVER, NONE, SWITCH, VOQ, record
+from orchestrator.engine.workload import HEADERS
 from tests.orchestrator.worlds import Empty
 
 RATE = 10**9
@@ -106,7 +109,7 @@ class Bench:
             for name, (kind, kernels) in ALGORITHMS.items()
         }
         waits_for_nobody = {"receiver": NONE, "notification_point": NONE, "reacting_head": NONE}
-        builder.add(builder.nodes, kind=SWITCH, ports=ports, **waits_for_nobody)
+        builder.add(builder.nodes, kind=SWITCH, ports=ports, obeys_pfc=255, **waits_for_nobody)
         for port in range(ports):
             nothing = {"control_head": NONE, "control_tail": NONE, "line_head": NONE}
             nothing |= {"line_tail": NONE, "input": NONE, "delay_line": NONE, "wire": NONE}
@@ -129,7 +132,7 @@ class Bench:
                 idle = {"ready_head": NONE, "ready_tail": NONE, "granted": NEVER}
                 builder.add(builder.lanes, queue=queue, **idle)
         off = {"head": NONE, "tail": NONE, "limiter": NONE, "next_frame": NEVER, "order_head": NONE}
-        builder.add(builder.flows, **off, stamps=stamps)
+        builder.add(builder.flows, **off, stamps=stamps, headers=HEADERS)
         builder.add_voqs(np.zeros(1, VOQ))
         builder.add(builder.inputs, first_queue=LANES)  # of port 1, where a test makes it one
         builder.routes = np.full((1, SOURCE + 1), NONE, np.int64)
@@ -143,8 +146,7 @@ class Bench:
     def frame(self, **fields: int) -> int:
         """A descriptor of the pool, of a full frame if nothing else is said; its index."""
         w = self.world
-        w.clock[0].free -= 1
-        index = int(w.free[w.clock[0].free])
+        index = int(take(w))
         usual = {"kind": DATA, "length": 1500, "next": NONE, "flow": NONE, "port": 1}
         for name, value in (usual | fields).items():
             w.frames[index][name] = value
@@ -153,7 +155,7 @@ class Bench:
     @property
     def unused(self) -> int:
         """Descriptors that nobody has."""
-        return int(self.world.clock[0].free)
+        return unused_descriptors(self.world)
 
     def listed(self, head: int) -> list[int]:
         """The frames of a list."""
@@ -170,11 +172,11 @@ class Bench:
 
     def line(self, port: int) -> int:
         """When a port's delay line wakes."""
-        return self.wakes(LINES + port)
+        return self.wakes(actor_of(self.world, WAKE_LINE, port))
 
     def queue(self, queue: int) -> int:
         """When a queue does."""
-        return self.wakes(LINES + len(self.world.ports) + queue)
+        return self.wakes(actor_of(self.world, WAKE_QUEUE, queue))
 
     def port(self, port: int) -> int:
         """When a port does."""
@@ -185,7 +187,7 @@ class Bench:
         wake_alone(self.world, self._actor(port), now)
 
     def _actor(self, port: int) -> int:
-        return LINES + len(self.world.ports) + len(self.world.queues) + port
+        return actor_of(self.world, WAKE_PORT, port)
 
     def arrives(self, now: int, **fields: int) -> int:
         """A frame for SOURCE comes in through port 1; its index."""
@@ -198,7 +200,7 @@ class Bench:
 
     def pass_on(self, now: int) -> None:
         """Let the line of port 0 wake."""
-        wake_alone(self.world, LINES, now)
+        wake_alone(self.world, actor_of(self.world, WAKE_LINE, 0), now)
 
     def sample(self, now: int) -> None:
         """Let a row of samples be taken."""
@@ -221,6 +223,11 @@ class Bench:
         """Fields of an algorithm's state: one, or a list."""
         found = [int(self.world.memory[self.built.state_at(name, field)]) for field in fields]
         return found[0] if len(found) == 1 else found
+
+
+def actor_of(world: World, kind: int, index: int) -> int:
+    """Number of the actor of a kind for an entity, by the world's table."""
+    return world.actors.tolist().index([kind, index])
 
 
 def wake_alone(world: World, actor: int, now: int) -> None:

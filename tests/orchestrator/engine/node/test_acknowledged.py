@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.algorithm import Kernel, reaction_point
 from orchestrator.assembly import Assembly, assemble
+from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.records import ACK, NONE, record
 from orchestrator.errors import BadInput
 from orchestrator.hookspecs import hookimpl
@@ -238,13 +239,14 @@ def test_a_flow_of_another_transport_or_of_none_is_refused(monkeypatch: pytest.M
 
 
 def test_an_acknowledgement_for_a_flow_without_a_transport_harms_nobody() -> None:
-    from orchestrator.engine.node.receive_path import receive
+    from orchestrator.engine.node.link_delivery import receive
     from orchestrator.engine.node_api import take
     from tests.orchestrator.worlds import assembled
 
     assembly = assembled(line_of_three())
     w = assembly.world
     index = int(take(w))
+    w.frames[index] = empty_descriptors(1)[0]
     w.frames[index].kind, w.frames[index].flow = ACK, 0
     w.frames[index].destination = 0
     free = int(w.clock[0].free)

@@ -12,7 +12,6 @@ from orchestrator.plan import Plan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Table, at, recorded
 
 GBPS = 10**9
@@ -174,7 +173,7 @@ def test_a_cnm_says_the_priority_of_the_data_frame() -> None:
 
 
 @pytest.mark.software
-def test_real_acknowledgements_and_cnps_have_their_priorities(namespaces: None) -> None:  # noqa: F811
+def test_real_acknowledgements_and_cnps_have_their_priorities(namespaces: None) -> None:
     plan = marked(priority=5)
     for link in plan["links"].values():
         link |= {"rate": 50 * 10**6, "delay": 20 * US}

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.engine import kernel_answers
-from orchestrator.engine.frames.frame_layout import VLAN
 from orchestrator.engine.frames.telemetry_header import FIRST, PORT, QUEUED, ROOM, STAMPED, WORDS
 from orchestrator.engine.kernel_answers import (
     NOTIFY_LARGEST,
@@ -49,7 +48,8 @@ def test_what_a_kernel_may_answer_is_what_its_authors_were_told() -> None:
         "STAMP_IF_SMALLER": 9,
         "LANE": 16,
     }
-    others = {"NOTHING": 0, "SEND": 1, "REFLECT": 1, "REQUEST_CREDIT": 2, "LOST": -1}
+    others = {"FCS_WRONG": 1, "FCS_RIGHT": 2}
+    others |= {"NOTHING": 0, "SEND": 1, "REFLECT": 1, "REQUEST_CREDIT": 2, "LOST": -1}
     named = {name: value for name, value in vars(kernel_answers).items() if name.isupper()}
     assert named == congestion_point | others
 
@@ -165,20 +165,14 @@ def test_there_are_eight_priorities_and_those_of_the_lane_itself_are_no_other(
 
 
 @pytest.mark.parametrize(
-    ("kind", "octets", "moves"),
-    [
-        (DATA, (0x81, 0x00), True),
-        *((DATA, (0x81, 0x01), False), (DATA, (0x88, 0x00), False), (DATA, (0x08, 0x06), False)),
-        *((HOST, (0x81, 0x00), True), (HOST, (0x08, 0x06), True)),
-    ],
+    ("kind", "tags", "moves"),
+    [(DATA, 1, True), (DATA, 2, True), (DATA, 0, False), (HOST, 1, True), (HOST, 0, True)],
 )
-def test_a_priority_that_no_tag_could_tell_is_none(
-    kind: int, octets: tuple[int, int], moves: bool
-) -> None:
+def test_a_priority_that_no_tag_could_tell_is_none(kind: int, tags: int, moves: bool) -> None:
     """What a program sends has its tag put in where it leaves."""
     bench = Bench()
     w = replace(bench.world, types=bench.world.types.copy())  # all worlds have one table
-    w.types["template"][kind, VLAN : VLAN + 2] = octets
+    w.types["pcp_tags"][kind] = tags
     frame = w.frames[bench.frame(kind=kind)]
     assert bool(can_change_lane(w, 0, frame, 1)) == moves
 

@@ -10,12 +10,12 @@ from orchestrator.engine.frames.frame_type import CONTROL
 from orchestrator.engine.frames.pfc_frame import quanta_of
 from orchestrator.engine.node.control_frames import (
     is_message_kind,
-    is_pause,
     pop_control,
     push_control,
     send_message_to_source,
     send_pause,
 )
+from orchestrator.engine.node.departure_time import is_pause
 from orchestrator.engine.records import CNM, CNP, DATA, GRANT, NEVER, NONE, PAUSE, PFC, RETURNED
 from tests.orchestrator.engine.node.bench import LANES, POOL, SOURCE, Bench, values
 
@@ -217,6 +217,7 @@ def test_a_grant_goes_to_the_neighbour_that_fills_the_buffer_and_says_the_latest
 
 def test_without_a_descriptor_nothing_is_sent() -> None:
     bench = Bench()
+    bench.world.clock[0].frames_used = len(bench.world.free)
     bench.world.clock[0].free = 0
     paused(bench, 0, 9)
     paused(bench, 0, 9, GRANT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.engine.node.descriptor_pool import give_back, take
+from orchestrator.engine.node.descriptor_pool import give_back, take, unused_descriptors
 from orchestrator.engine.records import NONE
 from tests.orchestrator.worlds import flows_only
 
@@ -18,7 +18,7 @@ def test_no_descriptor_is_out_twice(steps: list[int | None]) -> None:
     """None: take one; a number: give back one of those that are out."""
     world = flows_only(1, pool=SIZE).world
     out: list[int] = []
-    refused = 0
+    refused = most = 0
     for step in steps:
         if step is None:
             index = int(take(world))
@@ -31,7 +31,9 @@ def test_no_descriptor_is_out_twice(steps: list[int | None]) -> None:
                 out.append(index)
         elif out:
             give_back(world, out.pop(step % len(out)))
-        assert world.clock[0].free == SIZE - len(out)
+        most = max(most, len(out))
+        assert world.clock[0].frames_used == most, "those that were out at once, and no more"
+        assert unused_descriptors(world) == SIZE - len(out)
         assert world.clock[0].no_descriptor == refused
 
 

@@ -12,10 +12,11 @@ import pytest
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.assembly.live_commands import Command, commands_for, insert
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.node.actors import line_actor
 from orchestrator.engine.node.control_frames import write_quanta
 from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.node.event_loop import simulate
-from orchestrator.engine.node.event_queue import LINES, wake_at
+from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.records import DISABLE_LAZINESS, NONE, PAUSE, PFC
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
@@ -249,7 +250,7 @@ def test_a_pause_finds_the_port_as_it_is(kind: int, quanta: int) -> None:
         w.frames[index].due = MS + 300 * US
         w.ports[row].line_head = w.ports[row].line_tail = index
         w.ports[row].line_bytes = 60
-        wake_at(w, LINES + row, MS + 300 * US)
+        wake_at(w, line_actor(w, row), MS + 300 * US)
         run_until(assembly, 2 * MS)
     assert other.world.ports["pause_received"].sum() == 1
     same(one, other)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from orchestrator.algorithm import reaction_point
 from orchestrator.assembly.world_builder import Sizes, WorldBuilder
+from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.node.rate_limiter import (
     begin_limiter,
     bind_limiter,
@@ -222,8 +223,7 @@ class Nic:
     def frame(self, **fields: int) -> int:
         """A descriptor that nobody has, of 1000 octets."""
         w = self.world
-        w.clock[0].free -= 1
-        index = int(w.free[w.clock[0].free])
+        index = int(take(w))
         for name, value in ({"length": 1000} | fields).items():
             w.frames[index][name] = value
         return index

@@ -7,11 +7,11 @@ from math import ceil
 
 import pytest
 
+from orchestrator.engine.node.actors import flow_actor
 from orchestrator.engine.node.delay_line import leave_line, schedule_line
 from orchestrator.engine.node.transmitter import (
     LONGEST_PS,
     cached_wire_time,
-    flow_actor,
     quanta_time,
     transmit,
     wire_time,

@@ -18,7 +18,6 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.run.world_invariants import Limits, broken_in_world
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Table, assembled, at, recorded, run_until
 
 RATE = 10**9
@@ -257,7 +256,7 @@ def test_gateware_refuses_by_name_what_it_lacks() -> None:
 
 
 @pytest.mark.software
-def test_real_frames_are_paused_and_dropped_by_priority(namespaces: None) -> None:  # noqa: F811
+def test_real_frames_are_paused_and_dropped_by_priority(namespaces: None) -> None:
     plan = several([3], (3, 5), lossy_buffer=LIMIT)
     plan["duration"] = 200 * MS
     plan["sample_interval"] = 10 * MS

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.assembly.world_builder import Sizes, WorldBuilder
-from orchestrator.engine.node.event_queue import LINES
-from orchestrator.engine.node.nic_transmit import node_actor
+from orchestrator.engine.node.actors import WAKE_FLOW, WAKE_LINE, WAKE_NODE, WAKE_PORT
+from orchestrator.engine.node.descriptor_pool import take, unused_descriptors
 from orchestrator.engine.records import CNM, DATA, NEVER, NIC, NONE, SOONEST, record
 from orchestrator.plan.algorithm_params import Params
-from tests.orchestrator.engine.node.bench import NS_OF_OCTET, Bench, values, wake_alone
+from tests.orchestrator.engine.node.bench import NS_OF_OCTET, actor_of, values, wake_alone
 
 FULL = 1500 * NS_OF_OCTET
 NOW = 50 * FULL
@@ -124,15 +124,15 @@ class Sender:
 
     def wake(self, flow: int, now: int = NOW) -> None:
         """Let a flow wake."""
-        wake_alone(self.world, LINES + 2 + 2 + flow, now)
+        wake_alone(self.world, actor_of(self.world, WAKE_FLOW, flow), now)
 
     def serve(self, now: int = NOW) -> None:
         """Let the port wake."""
-        wake_alone(self.world, LINES + 2, now)
+        wake_alone(self.world, actor_of(self.world, WAKE_PORT, 0), now)
 
     def wakes(self, flow: int) -> int:
         """When a flow wakes."""
-        return self.when(LINES + 2 + 2 + flow)
+        return self.when(actor_of(self.world, WAKE_FLOW, flow))
 
     def when(self, actor: int) -> int:
         """When an actor wakes."""
@@ -164,13 +164,12 @@ class Sender:
     def hears(self, now: int = NOW, destination: int = FIRST_SINK + 1) -> int:
         """A message about a flow comes in."""
         w = self.world
-        w.clock[0].free -= 1
-        index = int(w.free[w.clock[0].free])
+        index = int(take(w))
         row = w.frames[index]
         row.kind, row.length, row.destination, row.due, row.next = CNM, 106, destination, now, NONE
         row.flow, row.feedback = NONE, 5
         w.ports[1].line_head, w.ports[1].line_bytes = index, 106
-        wake_alone(self.world, LINES + 1, now)
+        wake_alone(self.world, actor_of(self.world, WAKE_LINE, 1), now)
         return index
 
 
@@ -187,7 +186,7 @@ def test_a_source_makes_a_frame_when_it_is_due_and_an_idle_port_sends_it() -> No
     assert (nic.node.host_bytes, nic.world.frames[POOL].mark) == (0, 16)
     nic.makes(1, now=NOW + GAP)
     assert values(nic.world.frames[int(nic.port.line_tail)], "sequence", "mark") == [1, 2]
-    assert nic.world.clock[0].free == POOL - 2
+    assert unused_descriptors(nic.world) == POOL - 2
     assert (nic.node.host_bytes, nic.world.frames[POOL].mark) == (0, 32)
 
 
@@ -240,7 +239,7 @@ def test_the_source_may_change_the_length_of_its_next_frame() -> None:
 
 def test_without_a_row_nothing_is_made() -> None:
     nic = Sender()
-    nic.world.clock[0].unmade = NONE
+    nic.world.clock[0].made_used = len(nic.world.made)
     nic.makes(1)
     assert values(nic.world.flows[1], "sequence", "head", "bytes", "next_frame") == [
         *(0, NONE, 0, NOW + GAP)
@@ -251,7 +250,7 @@ def test_without_a_row_nothing_is_made() -> None:
 def test_without_a_descriptor_a_frame_is_lost_when_it_is_sent() -> None:
     """It has left the host queue, and is counted; nothing is on the wire."""
     nic = Sender()
-    nic.world.clock[0].free = 0
+    nic.world.clock[0].frames_used = len(nic.world.free)
     nic.makes(1)
     told = values(nic.world.flows[1], "sequence", "head", "bytes", "frames_sent", "next_frame")
     assert told == [1, NONE, 0, 1, NOW + GAP]
@@ -282,12 +281,11 @@ def test_those_that_wait_leave_in_their_order_and_their_rows_are_free_again() ->
     nic.port.free_at = BUSY
     flow, made = nic.world.flows[1], nic.world.made
     flow.capacity = 9000
-    unused = following_rows(made, nic.world.clock[0].unmade)
     for step in range(4):
         nic.makes(1, now=NOW + step)
     rows = following_rows(made, flow.head)
     assert [int(made[row].created) for row in rows] == [NOW, NOW + 1, NOW + 2, NOW + 3]
-    assert rows == unused[:4]
+    assert rows == [0, 1, 2, 3]
     flow.next_frame = NEVER
     left = []
     for step in range(4):
@@ -296,11 +294,11 @@ def test_those_that_wait_leave_in_their_order_and_their_rows_are_free_again() ->
         left.append(int(flow.bytes))
     assert left == [2100, 1400, 700, 0]
     assert flow.head == NONE
-    assert sorted(following_rows(made, nic.world.clock[0].unmade)) == sorted(unused)
+    assert sorted(following_rows(made, nic.world.clock[0].unmade)) == rows
     for step in range(3):  # by now the unused ones are in another order
         nic.makes(1, now=BUSY + 3 * FULL + 1 + step)
-    rows = following_rows(made, flow.head) + following_rows(made, nic.world.clock[0].unmade)
-    assert sorted(rows) == sorted(unused)
+    again = following_rows(made, flow.head) + following_rows(made, nic.world.clock[0].unmade)
+    assert sorted(again) == rows
 
 
 def following_rows(made: np.ndarray, row: int) -> list[int]:
@@ -341,8 +339,7 @@ def test_who_finds_the_port_free_lets_a_control_frame_go_first() -> None:
     """Its limiter may have sent one just now."""
     nic = Sender()
     w = nic.world
-    w.clock[0].free -= 1
-    index = int(w.free[w.clock[0].free])
+    index = int(take(w))
     w.frames[index].kind, w.frames[index].length, w.frames[index].flow = CNM, 106, NONE
     w.frames[index].next = NONE
     nic.port.control_head = nic.port.control_tail = index
@@ -480,17 +477,17 @@ def test_a_window_that_a_message_or_a_timer_may_have_opened_is_looked_at_at_once
 
 def test_a_message_binds_the_flow_that_it_is_about_and_slows_it_down() -> None:
     nic = Sender()
-    free = nic.world.clock[0].free
+    free = unused_descriptors(nic.world)
     nic.hears()
     limiter = nic.world.limiters[0]
     assert values(limiter, "flow", "rate", "feedback_received") == [1, 10**8, 1]
     assert nic.world.flows["limiter"].tolist() == [NONE, 0, NONE]
-    assert nic.world.clock[0].free == free
+    assert unused_descriptors(nic.world) == free
     nic.hears(NOW + 5, FIRST_SINK)
     assert values(nic.node, "feedback_unassigned", "feedback_ignored") == [1, 0]
     nic.hears(NOW + 6)
     assert limiter.feedback_received == 2
-    assert nic.world.clock[0].free == free
+    assert unused_descriptors(nic.world) == free
 
 
 @pytest.mark.parametrize("why", ["no flow", "of another", "no limiters"])
@@ -503,13 +500,13 @@ def test_a_message_that_concerns_nobody_here_is_counted(why: str) -> None:
     nic.hears(destination=3 if why == "no flow" else FIRST_SINK + 1)
     assert values(nic.node, "feedback_ignored", "feedback_unassigned") == [1, 0]
     assert nic.world.limiters[0].flow == NONE
-    assert nic.world.clock[0].free == POOL
+    assert unused_descriptors(nic.world) == POOL
 
 
 def test_messages_act_after_the_reaction_time_in_their_order() -> None:
     nic = Sender()
     nic.node.reaction_time = 100
-    actor = LINES + 2 + 2 + FLOWS
+    actor = actor_of(nic.world, WAKE_NODE, 0)
     nic.hears(NOW)
     assert (nic.when(actor), nic.world.limiters[0].flow) == (NOW + 100, NONE)
     nic.hears(NOW + 30, FIRST_SINK)
@@ -518,7 +515,7 @@ def test_messages_act_after_the_reaction_time_in_their_order() -> None:
     assert (nic.when(actor), nic.world.limiters[0].flow) == (NOW + 130, 1)
     wake_alone(nic.world, actor, NOW + 130)
     assert (nic.when(actor), nic.node.feedback_unassigned) == (NEVER, 1)
-    assert nic.world.clock[0].free == POOL
+    assert unused_descriptors(nic.world) == POOL
 
 
 def test_a_limited_flow_waits_for_tokens_and_wakes_for_them() -> None:
@@ -555,10 +552,3 @@ def test_a_flow_of_another_limiter_does_not_wake_for_it() -> None:
     nic.world.limiters[0].timer = NOW + 5
     nic.wake(0)
     assert nic.wakes(0) == NEVER
-
-
-def test_a_node_acts_after_all_ports_queues_flows_and_inputs() -> None:
-    w = Bench().world
-    before = LINES + 2 * len(w.ports) + len(w.queues) + len(w.flows) + len(w.inputs)
-    assert min(len(w.queues), len(w.flows), len(w.inputs)) > 0
-    assert [node_actor(w, node) for node in (0, 3)] == [before, before + 3]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.engine.kernel_answers import DROP, LANE, TRIM
+from orchestrator.engine.node.event_sync import wake_input
 from orchestrator.engine.node.latency_histogram import latency_edges
-from orchestrator.engine.node.receive_path import wake_input
 from orchestrator.engine.records import (
     ACK,
     CNM,

@@ -23,7 +23,7 @@ BUCKET = {"depth": 5, "tokens": -3, "rate": LINK, "link_rate": LINK, "rtt": RTT}
 def flow(**values: int) -> np.record:
     """A flow with a limiter that has sent nothing yet, unless something else is said."""
     row = np.zeros(1, FLOW).view(np.recarray)[0]
-    for name, value in ({"segment": 1000, "limiter": 0} | values).items():
+    for name, value in ({"segment": 1000, "headers": HEADERS, "limiter": 0} | values).items():
         row[name] = value
     return row  # type: ignore[no-any-return]
 

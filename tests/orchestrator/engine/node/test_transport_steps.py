@@ -12,6 +12,9 @@ from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.assembly.world_builder import Sizes, WorldBuilder
 from orchestrator.engine.frames.telemetry_header import ROOM, STAMPED, room_octets
 from orchestrator.engine.kernel_events import TRANSPORT_ARRIVED, TRANSPORT_TRIMMED
+from orchestrator.engine.node.actors import flow_actor
+from orchestrator.engine.node.descriptor_pool import take as take_descriptor
+from orchestrator.engine.node.descriptor_pool import unused_descriptors
 from orchestrator.engine.node.nic_transmit import make_frame, wake_flow
 from orchestrator.engine.node.receive_path import (
     deliver,
@@ -19,7 +22,6 @@ from orchestrator.engine.node.receive_path import (
     receive_credit,
     receive_trimmed,
 )
-from orchestrator.engine.node.transmitter import flow_actor
 from orchestrator.engine.node.transport_calls import (
     apply_ack,
     apply_credit,
@@ -184,6 +186,7 @@ class Host:
                 priority=2,
                 ack_priority=6,
                 stamps=stamps,
+                headers=HEADERS,
                 capacity=3000,
                 transport=row,
                 **(first if flow == MINE else {}),
@@ -210,8 +213,7 @@ class Host:
     def frame(self, **fields: int) -> int:
         """A descriptor that nobody has."""
         w = self.world
-        w.clock[0].free -= 1
-        index = int(w.free[w.clock[0].free])
+        index = int(take_descriptor(w))
         for name, value in ({"kind": DATA, "flow": MINE, "port": 0} | fields).items():
             w.frames[index][name] = value
         return index
@@ -229,7 +231,9 @@ class Host:
     @property
     def silent(self) -> bool:
         """Whether nothing waits for the port and no descriptor is taken."""
-        return bool(self.world.ports[0].control_head == NONE and self.world.clock[0].free == POOL)
+        return bool(
+            self.world.ports[0].control_head == NONE and unused_descriptors(self.world) == POOL
+        )
 
     def waiting(self, *names: str) -> list[int]:
         """Fields of the one control frame that waits for the port."""
@@ -409,7 +413,7 @@ def test_an_acknowledgement_that_has_no_octets_goes_nowhere() -> None:
     w.types["known"][ACK] = 0
     on_segment_arrived(w, host.frame(sequence=5), TRANSPORT_ARRIVED, NOW)
     assert (w.nodes[0].unroutable, w.ports[0].control_head) == (1, NONE)
-    assert w.clock[0].free == POOL - 1, "the segment is still there"
+    assert unused_descriptors(w) == POOL - 1, "the segment is still there"
 
 
 @pytest.mark.parametrize("delayed", [False, True])
@@ -540,7 +544,7 @@ def test_a_flow_wakes_for_what_its_transport_set_when_a_frame_came() -> None:
             host.flow.ack_timer = NOW + put_off
         take(host.world, *place, host.frame(length=700, created=NOW - 5), NOW)
         assert host.wakes == NOW + put_off, take
-        assert host.world.clock[0].free == POOL
+        assert unused_descriptors(host.world) == POOL
         assert host.flow.headers_received == header
 
 

@@ -118,6 +118,32 @@ def test_a_device_with_too_small_an_mtu_is_told_before_the_run() -> None:
     assert "MTU of 986" in said
 
 
+HEADERS = {
+    "untagged": 'tagged = false\npriority = "dscp"',
+    "qinq": "vlan = 300\nouter_vlan = 7",
+    "ipv6": "ip = 6\ntagged = false",
+}
+
+
+@pytest.mark.parametrize("headers", HEADERS.values(), ids=list(HEADERS))
+def test_a_device_gets_the_headers_of_the_plan(headers: str) -> None:
+    """Probes and frames: untagged ones pass access ports, which are refused otherwise."""
+    result = through(PLAN + f"[headers]\n{headers}\n")
+    metrics = result["metrics"]["run"]
+    sent = sum(metrics[flow]["frames.sent"] for flow in ("gen1", "gen2"))
+    assert metrics["sw"]["frames.received"] == metrics["sw"]["frames.sent"] == sent > 150
+    for name in ("dropped", "reordered", "duplicated", "foreign"):
+        assert metrics["sw"][f"frames.{name}"] == 0, name
+    assert result["external"]["sw"]["oracle"] == "conforms"
+
+
+def test_a_device_that_takes_another_tag_away_is_told_before_the_run() -> None:
+    found = tried(PLAN + "[headers]\nvlan = 300\n", device="strips")
+    assert found.get("exit") == 2
+    assert "other VLAN tags" in str(found["error"])
+    assert "tagged, VLAN 300" in str(found["error"])
+
+
 def test_a_device_that_takes_the_tag_away_is_told_before_the_run() -> None:
     """Access ports of a switch that knows VLANs: what comes out has no priority any more."""
     said = refusal(device="strips")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +28,29 @@ pytestmark = [
 
 DATAGRAMS = 300
 SEND = f"""
-import socket, sys, time
+import pathlib, socket, sys, time
 one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for number in range({DATAGRAMS}):
     one.sendto(number.to_bytes(4, "big") + bytes(996), (sys.argv[1], 5001))
     time.sleep(0.002)
+pathlib.Path(sys.argv[2]).touch()
 """
 TAKE = """
-import json, socket
+import json, pathlib, socket, sys
 one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 one.bind(("0.0.0.0", 5001))
-one.settimeout(10)
+one.settimeout(0.7)
 came = []
-try:
-    while True:
+while True:
+    all_sent = pathlib.Path(sys.argv[1]).exists()
+    try:
         came.append(int.from_bytes(one.recv(2000)[:4], "big"))
-        one.settimeout(0.7)
-except TimeoutError:
-    print(json.dumps(came))
+    except TimeoutError:
+        if all_sent:
+            break
+print(json.dumps(came))
 """
+"""A silence ends it only once the sender is done: a busy machine is silent, too."""
 PLAN = """
 name = "talks"
 target = "software"
@@ -85,11 +90,15 @@ def talked(text: str, **told: Any) -> dict[str, Any]:
 
 def counted(**told: Any) -> tuple[dict[str, Any], list[int]]:
     """The device's metrics, and the numbers of the datagrams that arrived, in their order."""
-    programs = {
-        "take": {"node": "h2", "command": [sys.executable, "-c", TAKE]},
-        "send": {"node": "h1", "command": [sys.executable, "-c", SEND, "{h2}"], "start": "0.3s"},
-    }
-    found = talked(plan(**programs), **told)
+    with tempfile.TemporaryDirectory() as folder:
+        done = f"{folder}/done"
+        take = [sys.executable, "-c", TAKE, done]
+        send = [sys.executable, "-c", SEND, "{h2}", done]
+        programs: dict[str, dict[str, Any]] = {
+            "take": {"node": "h2", "command": take},
+            "send": {"node": "h1", "command": send, "start": "0.3s"},
+        }
+        found = talked(plan(**programs), **told)
     assert [one["code"] for one in found["result"]["programs"]] == [0, 0]
     came: list[int] = json.loads(found["wrote"]["take"])
     return found["result"]["metrics"]["run"]["sw"], came

@@ -1,0 +1,69 @@
+"""IPv6 header of a frame (RFC 8200): UDP checksum behind it, per-hop rewrite of either IP version.
+
+Addresses are `PREFIX` and the IPv4 address of the same index, so a capture can be read without a
+table: index 7 is fd74:6261:636b::a00:7.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.frames import frame_layout as at
+from orchestrator.engine.frames.address_index import ip_of
+from orchestrator.engine.frames.big_endian import get16, put16
+from orchestrator.engine.frames.ipv4_header import replace_word
+from orchestrator.engine.jit import compiled
+
+PREFIX = "fd746261636b000000000000"
+"""First 12 octets (hexadecimal) of an address: a locally assigned one (RFC 4193), "tback"."""
+HEADER = 40
+"""Octets of the header."""
+PAYLOAD_LENGTH, NEXT_HEADER, HOP_LIMIT, SOURCE, DESTINATION = 4, 6, 7, 8, 24
+"""Octets of its fields, from its beginning."""
+UDP_CHECKSUM = HEADER + 6
+
+
+@compiled
+def udp_checksum(octets, ip, end):
+    """The UDP checksum of the packet that begins at `ip` (RFC 768, RFC 8200, 8.1): over addresses,
+    UDP length, protocol and the datagram, of which zeros follow octet `end`. 0 is sent as 0xFFFF.
+    """
+    udp = ip + HEADER
+    length = get16(octets, udp + 4)
+    total = length + at.IP_PROTOCOL_UDP
+    for place in range(ip + SOURCE, ip + HEADER, 2):
+        total += get16(octets, place)
+    last = min(end, udp + length)
+    for place in range(udp, last - 1, 2):
+        if place != ip + UDP_CHECKSUM:
+            total += get16(octets, place)
+    if (last - udp) & 1 != 0:
+        total += octets[last - 1] << 8
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    total ^= 0xFFFF
+    return total if total != 0 else 0xFFFF
+
+
+@compiled
+def put_udp_checksum(octets, ip, end):
+    """Write the UDP checksum of the IPv6 packet that begins at `ip`; zeros follow octet `end`."""
+    put16(octets, ip + UDP_CHECKSUM, udp_checksum(octets, ip, end))
+
+
+@compiled
+def rewrite_header(t, octets, mark, hops):
+    """Give the octets of a frame of type `t` the TOS or traffic class, and the TTL or hop limit,
+    that its descriptor says. No UDP checksum covers either."""
+    ip = t.ip
+    if t.ip_version == 6:
+        put16(octets, ip, (get16(octets, ip) & 0xF00F) | (mark & 0xFF) << 4)
+        octets[ip + HOP_LIMIT] = at.IP_TTL - hops
+        return
+    replace_word(octets, ip, (get16(octets, ip) & 0xFF00) | (mark & 0xFF), ip)
+    protocol = get16(octets, ip + 8) & 0xFF
+    replace_word(octets, ip + 8, ((at.IP_TTL - hops) << 8) | protocol, ip)
+
+
+def ipv6_text(index: int) -> str:
+    """The IPv6 address of an address index as text: `fd74:6261:636b::a00:7`."""
+    address = int(ip_of(index))
+    return f"fd74:6261:636b::{address >> 16:x}:{address & 0xFFFF:x}"
