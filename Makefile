@@ -12,6 +12,9 @@ PYTEST := $(BIN)/python -m pytest
 PYTEST_ARGS ?=
 # Whole modules, in the order of tests/conftest.py: the long ones first.
 BY_MODULE := --dist loadscope --no-loadscope-reorder
+# Two processes more than cores: a third of the time of tests that are not slow is waiting for other
+# processes, timers and sockets.
+WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 # The tests start Python some thousand times: without kept bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -45,6 +48,8 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	@$(PIP) --editable '.[dev]'
 	@$(PIP) --editable '.[gateware]' || \
 	  echo 'the tools of the gateware are not to be had here; tests that need them are skipped' >&2
+	@$(PIP) --editable '.[ptf]' || \
+	  echo 'PTF is not to be had here; tests that need it are skipped' >&2
 	@touch $(VENV)/.run $@
 
 demo: $(VENV)/.run  ## run a small plan, then NetFPGA-QCN, figure 11 on both targets; compare
@@ -70,7 +75,8 @@ SHARE_CORES := (not software or shares_cores) and not trials
 NEED_CORES := (software and not shares_cores and not trials)
 # Code 5 of pytest: no test was chosen. Both halves are run, also when the first one has failures.
 define tested
-$(PYTEST) -m '$(SHARE_CORES) and $(1)' -n auto $(BY_MODULE) $(PYTEST_ARGS) || shared=$$?; \
+$(PYTEST) -m '$(SHARE_CORES) and $(1)' -n $(if $(filter not,$(1)),$(WORKERS),auto) $(BY_MODULE) \
+  $(PYTEST_ARGS) || shared=$$?; \
 $(PYTEST) -m '$(NEED_CORES) and $(1)' $(PYTEST_ARGS) || alone=$$?; \
 for code in $${shared:-0} $${alone:-0}; do case $$code in 0|5) ;; *) exit 1 ;; esac; done
 endef
@@ -95,12 +101,12 @@ stalls: $(VENV)/.dev  ## are stalls that are planted told, by cause and by what 
 	$(BIN)/python -m tests.trials.stalls --out build/stalls $(ARGS)
 
 test-fast: $(VENV)/.dev  ## without what is slow and without real frames
-	$(PYTEST) -m 'not slow and not software' -n auto $(BY_MODULE) $(PYTEST_ARGS)
+	$(PYTEST) -m 'not slow and not software' -n $(WORKERS) $(BY_MODULE) $(PYTEST_ARGS)
 
 dev: $(VENV)/.dev  ## install what tests, gateware and lint need, too
 
 lint: $(VENV)/.dev  ## style and types
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from orchestrator import ownership
 from orchestrator.errors import BadInput
+from orchestrator.user_folders import CACHE, STATE, user_folder
 
 FOLDER, KEY = "TAILBACK_CACHE", "TAILBACK_CACHE_KEY"
 """Environment variables: the folder of caches, and the file of the key."""
@@ -92,23 +93,14 @@ def _base() -> Path:
     """The folder of caches: the one that is named, or that of the XDG base directories."""
     if named := os.environ.get(FOLDER):
         return Path(named).absolute()
-    return _of_user("XDG_CACHE_HOME", ".cache") / "tailback"
-
-
-def _of_user(variable: str, default: str) -> Path:
-    if named := os.environ.get(variable):
-        return Path(named).absolute()
-    try:
-        return Path.home() / default
-    except RuntimeError:  # an account without an entry, and no HOME
-        return Path("/nonexistent") / default
+    return user_folder(CACHE)
 
 
 def key_file() -> Path:
     """File of the key."""
     if named := os.environ.get(KEY):
         return Path(named).absolute()
-    return _of_user("XDG_STATE_HOME", ".local/state") / "tailback" / "cache.key"
+    return user_folder(STATE) / "cache.key"
 
 
 def _key() -> bytes:
@@ -134,7 +126,7 @@ def _read_key(path: Path) -> bytes:
         _make_key(path)
     if (found := ownership.exposure(path)) is not None:
         raise ValueError(f"{found[0]}: {found[1]}")
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_open_at_once) as file:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
             raise ValueError("it is no regular file")
@@ -144,6 +136,11 @@ def _read_key(path: Path) -> bytes:
     if len(key) != KEY_OCTETS:
         raise ValueError(f"it has not {KEY_OCTETS} octets; remove it")
     return key
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for a writer, as of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _make_key(path: Path) -> None:

@@ -17,8 +17,13 @@ import pyarrow.parquet as pq
 KINDS = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
 
 
+READ_ERRORS = (OSError, pa.ArrowException, ValueError)
+"""What reading a damaged Parquet file raises: its names and texts are decoded by Python, which
+raises UnicodeDecodeError."""
+
+
 def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pa.Table:
-    """One Parquet file; of all its columns or of these. Raises OSError, ArrowException."""
+    """One Parquet file; of all its columns or of these. Raises `READ_ERRORS`."""
     with pq.ParquetFile(path) as file:
         return file.read(None if columns is None else list(columns))
 

@@ -45,9 +45,10 @@ def read_latency(path: str | os.PathLike[str]) -> LatencyTable:
         table = arrow_arrays.read_parquet(path)
         until, low, high, frames = (arrow_arrays.to_numpy(table[name]) for name in NUMBERS)
         entries = np.array(table["entry"].to_pylist(), dtype=object)
-        if any(values.dtype != np.int64 for values in (until, low, high, frames)):
+        texts = all(isinstance(entry, str) for entry in entries.tolist())
+        if not texts or any(values.dtype != np.int64 for values in (until, low, high, frames)):
             raise KeyError("of another type")
-    except (OSError, pa.ArrowException, KeyError) as error:
+    except (*arrow_arrays.READ_ERRORS, KeyError) as error:
         words = f"cannot be read as latencies that tailback wrote ({error})"
         raise BadInput(os.fspath(path), words) from error
     marks, edges = np.unique(until), np.unique(np.concatenate([low, high]))

@@ -57,7 +57,10 @@ def read_messages(path: str | os.PathLike[str]) -> MessageTable:
         kept = [*NUMBERS, *(key for key in OF_COLLECTIVES if key in table.column_names)]
         numbers = {key: arrow_arrays.to_numpy(table[key].fill_null(-1)) for key in kept}
         ends = list(zip(table["flow"].to_pylist(), table["entry"].to_pylist(), strict=True))
-    except (OSError, pa.ArrowException, KeyError) as error:
+        texts = all(isinstance(text, str) for end in ends for text in end)
+        if not texts or any(values.dtype != np.int64 for values in numbers.values()):
+            raise KeyError("of another type")
+    except (*arrow_arrays.READ_ERRORS, KeyError) as error:
         raise BadInput(name, f"cannot be read as messages that tailback wrote ({error})") from error
     known = {end: place for place, end in enumerate(dict.fromkeys(ends))}
     return MessageTable(

@@ -15,6 +15,7 @@ from orchestrator.engine.frames.pfc_frame import quanta_of
 from orchestrator.engine.node_api import quanta_time
 from orchestrator.engine.records import PAUSE, PFC
 from orchestrator.errors import BadInput
+from orchestrator.plan.lossless_lanes import obeys_pfc
 from traces import resolved_plan
 from traces.metrics.sample_table import Table
 from traces.oracle.captured_streams import INCOMING, CapturedFrames, StreamSource, frame_stream
@@ -61,7 +62,8 @@ def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]
         lanes = plan.lanes()
         for lane in lanes:
             suffix = lane.suffix if len(lanes) > 1 else ""
-            frames, held_ps = _held(place, epoch, plan.duration, rate, lane.priorities)
+            obeyed = tuple(p for p in lane.priorities if obeys_pfc(plan.nodes[way.sender.node], p))
+            frames, held_ps = _held(place, epoch, plan.duration, rate, obeyed)
             entity = way.entity + suffix
             counted = 0
             if table.has(entity, "paused_ps"):
@@ -76,7 +78,8 @@ def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]
 def _held(
     place: StreamSource, epoch_ns: int, duration_ps: int, rate: int, priorities: tuple[int, ...]
 ) -> tuple[int, int]:
-    """Pause frames that came in for some priorities, and the time (ps) that they held the port."""
+    """Pause frames that came in for some priorities, those that the port obeys PFC for, and the
+    time (ps) that they held the port."""
     count = held = 0
     times: list[int] = []
     ends: list[int] = []

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.engine.frames.frame_layout import MAC_CONTROL_TYPE
+from orchestrator.errors import BadInput
 from orchestrator.plan.metric_registry import PLUGIN_METRICS
 from orchestrator.recording import PortCapture
 from orchestrator.registry import Registry
@@ -106,7 +107,14 @@ def report(run: Run, place: str = "") -> str:
 
 
 def write_report(run: Run, target: Path) -> None:
-    """Write the page to a file, which is whole or as it was before."""
+    """Write the page to a file, which is whole or as it was before; a link stays a link.
+
+    Raises BadInput for a device or a pipe: the file would take its place (as root of /dev/null,
+    too).
+    """
+    if target.exists() and not target.is_file():
+        raise BadInput(str(target), "is no regular file; the path of a file is expected")
+    target = target.resolve()
     place = os.path.relpath(run.folder, target.parent) if run.folder is not None else ""
     text = report(run, place)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from orchestrator import bounded_file
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Plan
 from orchestrator.plan.figure_tables import Figure
@@ -24,6 +25,8 @@ from traces.metrics.sample_table import Table
 from traces.result_schema import Result, with_current_metrics
 
 FORMAT = 1
+MOST_OCTETS = 2**30
+"""Octets of a text file of a run folder that are read."""
 LONGEST_NUMBER = 40
 """Digits."""
 FILES = ("plan.toml", "manifest.json", "result.json", "samples.parquet", "events.jsonl")
@@ -168,8 +171,8 @@ def _identity(folder: Path) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return bounded_file.read_text(path, MOST_OCTETS)
+    except (OSError, ValueError) as error:
         raise BadInput(str(path), f"cannot be read ({error})") from error
 
 

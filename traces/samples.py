@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import fields
 from inspect import signature
 from typing import Any
 
@@ -125,8 +126,9 @@ def read_samples(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[Column]
         raise BadInput(name, f"cannot be read as parquet ({_line(error)})") from error
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadInput(name, "is parquet, but not samples that tailback wrote") from error
-    if header["format"] != FORMAT:
-        raise BadInput(name, f"has format {header['format']!r}; this version reads {FORMAT}")
+    if header.get("format") != FORMAT:
+        said = repr(header.get("format"))[:60]
+        raise BadInput(name, f"has format {said}; this version reads {FORMAT}")
     shape = (len(columns), rows)
     if table.num_rows != rows * len(columns) or any(column.null_count for column in table.columns):
         raise BadInput(name, f"has {table.num_rows} rows, not {len(columns)} series of {rows}")
@@ -179,7 +181,8 @@ def _check(name: str, file: pq.ParquetFile, columns: list[Column], rows: int) ->
     if max(there, rows) > MOST:
         raise BadInput(name, f"says it has {there} values; {MOST} at most are read")
     kinds = {str(file.schema_arrow.field(one).type) for one in ("time_ps", "value")}
-    texts = (value for column in columns for value in vars(column).values())
+    names = [field.name for field in fields(Column)]
+    texts = (getattr(column, name) for column in columns for name in names)
     if kinds != {"int64"} or not all(isinstance(text, str) for text in texts):
         raise TypeError("its columns are of another type")
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator import bounded_file
 from orchestrator.batch.parquet_dataset import HALF, PARAMETER_POINTS
 from orchestrator.errors import BadInput
 from traces import arrow_arrays
 
+MOST_OCTETS = 2**26
+"""Octets of sweep.json that are read."""
 LOG_FROM = 20
 """A list of numbers lies on a logarithmic axis when its last is so many times its first."""
 
@@ -40,9 +43,10 @@ class SweepResults:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            text = (folder / "sweep.json").read_text(encoding="utf-8")
-        except OSError as error:
-            raise BadInput(str(folder), f"no sweep is there: {error.strerror}") from None
+            text = bounded_file.read_text(folder / "sweep.json", MOST_OCTETS)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise BadInput(str(folder), f"no sweep is there: {reason}") from None
         try:
             self.result: dict[str, Any] = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from pathlib import Path
@@ -15,12 +14,12 @@ from orchestrator.cli.metrics_option import Metrics, check_metrics
 from orchestrator.errors import BadInput, Refused
 from orchestrator.terminal import exit_codes
 from orchestrator.terminal.escape_control import plain
+from orchestrator.user_folders import STATE, user_folder
 
 
 def default_state() -> Path:
     """Default folder of an agent's journal."""
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "tailback" / "agent"
+    return user_folder(STATE) / "agent"
 
 
 def agent(

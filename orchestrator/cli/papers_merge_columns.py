@@ -14,12 +14,14 @@ from typing import Any, NotRequired
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from orchestrator import __version__
+from orchestrator import __version__, bounded_file
 from orchestrator.errors import BadInput
 from orchestrator.terminal import exit_codes
 
 Json = dict[str, Any]
 EXPECTED_INPUT = "what `tailback papers --json` printed is expected"
+MOST_OCTETS = 2**26
+"""Octets of such a file that are read."""
 
 
 class Row(TypedDict):
@@ -168,9 +170,12 @@ def made_by() -> dict[str, str | None]:
 
 def _page(path: Path) -> Page:
     try:
-        return TypeAdapter(Page).validate_json(path.read_bytes())
-    except OSError as error:
-        raise BadInput(str(path), error.strerror or "it cannot be read") from None
+        octets = bounded_file.read_octets(path, MOST_OCTETS)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(str(path), f"cannot be read: {reason}; {EXPECTED_INPUT}") from None
+    try:
+        return TypeAdapter(Page).validate_json(octets)
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))

@@ -12,7 +12,7 @@ import typer
 from orchestrator.errors import BadInput
 from orchestrator.plan.input_problems import unknown
 from orchestrator.registry import Registry
-from orchestrator.terminal import format_output
+from orchestrator.terminal import exit_codes, format_output
 
 FILE = ".toml"
 
@@ -48,6 +48,17 @@ def _summary(name: str, path: Path) -> dict[str, Any]:
     plan = composed(path, Registry.load())[1]
     kept = {key: plan.get(key) for key in ("title", "paper", "duration", "target")}
     return {"name": name, **kept, "path": str(path)}
+
+
+def _summaries() -> list[dict[str, Any]]:
+    """Summaries of all plans but those that cannot be read, which are named on stderr."""
+    found = []
+    for name, path in sorted(Registry.load().plans().items()):
+        try:
+            found.append(_summary(name, Path(path)))
+        except BadInput as error:
+            exit_codes.say(f"plan {name} is left out: {error}")
+    return found
 
 
 def plans(
@@ -86,7 +97,7 @@ def plans(
         else:
             print(text, end="")
         return
-    found = [_summary(key, Path(path)) for key, path in sorted(Registry.load().plans().items())]
+    found = _summaries()
     if as_json:
         format_output.print_json(found)
         return

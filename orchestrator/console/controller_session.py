@@ -14,6 +14,7 @@ from pathlib import Path
 import zmq.asyncio
 
 from orchestrator.console.run_sources import LiveSource
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.testbed import curve_keys
@@ -78,9 +79,10 @@ class ControllerSession(threading.Thread):
 
     def close(self) -> None:
         """Ask nothing any more."""
-        self._ending.set()
-        if self.ident is not None:
-            self.join()
+        with deferred_signals():
+            self._ending.set()
+            if self.ident is not None:
+                self.join()
 
     def run(self) -> None:
         """Ask until closed."""

@@ -6,13 +6,12 @@ binding in the user's file of keys (see `keymap`).
 
 from __future__ import annotations
 
-import os
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.input_problems import near
+from orchestrator.user_folders import CONFIG, user_folder
 
 TIMED = ("overview", "topology", "queues", "rates")
 """The views that show a moment of the run."""
@@ -125,8 +124,7 @@ def keymap() -> dict[str, str]:
 
     They lie in `$XDG_CONFIG_HOME/tailback/keys.toml`, by default below `~/.config`.
     """
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    path = Path(base) / "tailback" / "keys.toml"
+    path = user_folder(CONFIG) / "keys.toml"
     if not path.is_file():
         return {}
     try:

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TypeVar
 
+from orchestrator import bounded_file
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.input_problems import shown
 from orchestrator.plan.units import UnitError
@@ -36,9 +37,9 @@ class SourceText:
     def read(cls, path: Path) -> SourceText:
         """The lines of a file. Raises BadInput where it cannot be read or is no text."""
         try:
-            if path.stat().st_size > LONGEST:
-                raise BadInput(str(path), f"is larger than {LONGEST} octets")
-            return cls(str(path), tuple(path.read_text(encoding="utf-8-sig").split("\n")))
+            text = bounded_file.read_text(path, LONGEST, "utf-8-sig")
+            lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            return cls(str(path), tuple(lines))
         except UnicodeDecodeError as error:
             raise BadInput(str(path), f"the file is no UTF-8 text (octet {error.start})") from None
         except (OSError, ValueError) as error:

@@ -22,6 +22,7 @@ from typing import Any
 
 import zmq
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.live import feed_codec, feed_messages
 from orchestrator.live.waker import Waker
 
@@ -82,10 +83,11 @@ class FeedClient(threading.Thread):
 
     def close(self) -> None:
         """Unsubscribe and end the thread."""
-        self._ending.set()
-        self._ring()
-        if self.ident is not None:
-            self.join()
+        with deferred_signals():
+            self._ending.set()
+            self._ring()
+            if self.ident is not None:
+                self.join()
 
     def _ring(self) -> None:
         if self._bell is not None:

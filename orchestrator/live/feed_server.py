@@ -21,6 +21,7 @@ from typing import Any
 
 import zmq
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.live import feed_codec, feed_messages, session_registry
 from orchestrator.live.live_session import Session
 from orchestrator.live.waker import Waker
@@ -95,11 +96,12 @@ class FeedServer(threading.Thread):
 
     def close(self) -> None:
         """Send the final messages to all watchers, then end."""
-        self._ending.set()
-        self._bell.ring()
-        self.join()
-        self.session.ring = lambda: None
-        self._bell.close()
+        with deferred_signals():
+            self._ending.set()
+            self._bell.ring()
+            self.join()
+            self.session.ring = lambda: None
+            self._bell.close()
 
     def discard(self) -> None:
         """Free the socket of a server that was not started."""
@@ -299,12 +301,15 @@ def serve_session(session: Session) -> Iterator[str | None]:
                 started=session_registry.now(),
             )
             stack.enter_context(session_registry.registered(path, note))
-            feed.start()
-        except (OSError, RuntimeError, zmq.ZMQError) as error:  # full, read-only, no thread
-            reason = getattr(error, "strerror", None) or str(error)
-            warn(f"this run cannot be watched: {path}: {reason}")
+            with deferred_signals():
+                feed.start()
+        except BaseException as error:
             if feed is not None:
-                feed.discard()
+                (feed.discard if feed.ident is None else feed.close)()
+            if not isinstance(error, OSError | RuntimeError | zmq.ZMQError):
+                raise
+            reason = getattr(error, "strerror", None) or str(error)  # full, read-only, no thread
+            warn(f"this run cannot be watched: {path}: {reason}")
             yield None
             return
         session.abort = _interrupt

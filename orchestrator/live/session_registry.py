@@ -61,7 +61,7 @@ def _wanted() -> Path:
     named, base = os.environ.get(VARIABLE), os.environ.get("XDG_RUNTIME_DIR")
     if named:
         return Path(named)
-    if base and os.access(base, os.W_OK):
+    if base and os.path.isabs(base) and os.access(base, os.W_OK):
         return Path(base) / "tailback"
     return _of_user(Path(tempfile.gettempdir()))
 

@@ -11,15 +11,19 @@ import asyncio
 import contextlib
 import ipaddress
 import re
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any, TypeVar
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import BadInput, Refused
+from orchestrator.metrics_export.bounded_server import (
+    IDLE_S,
+    BoundedServer,
+    BoundedServer6,
+    RequestHandler,
+)
 from orchestrator.metrics_export.run_readings import Reading
 
 if TYPE_CHECKING:
@@ -31,8 +35,6 @@ OPTION = "--metrics"
 PATH = "/metrics"
 EXAMPLE = "127.0.0.1:9464"
 LOOPBACK = "127.0.0.1"
-IDLE_S = 10.0
-"""Time after which a connection that sends no request is closed."""
 ADDRESS = re.compile(r"(?:(?P<host>\[[0-9A-Fa-f:.]+\]|[^\[\]:\s]+):)?(?P<port>[0-9]{1,5})")
 
 Source = Callable[[], Iterable[Reading]]
@@ -112,40 +114,6 @@ class _Collector:
         return []
 
 
-class _Server(ThreadingMixIn, WSGIServer):
-    """WSGI server with a daemon thread per connection; it resolves no name."""
-
-    daemon_threads = True
-
-    def server_bind(self) -> None:
-        # HTTPServer would ask the name service for the address's name, which can take seconds.
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = map(str, self.server_address[:2])  # type: ignore[assignment]
-        self.setup_environ()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report an error of a request, unless the scraper closed its connection early."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
-
-
-class _Server6(_Server):
-    """The same for IPv6."""
-
-    address_family = socket.AF_INET6
-
-
-class _Handler(WSGIRequestHandler):
-    """Request handler that logs nothing and waits for no slow client."""
-
-    timeout = IDLE_S
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing: a scrape every second would fill the terminal."""
-
-
 class MetricsEndpoint:
     """Endpoint of a process. `url` is where it is scraped."""
 
@@ -158,9 +126,9 @@ class MetricsEndpoint:
         self._begun = self._answered = 0
         """Numbers of the latest scrape that began, and of the latest that was answered."""
         self._scraped = threading.Condition()
-        kind = _Server6 if ":" in host else _Server
+        kind = BoundedServer6 if ":" in host else BoundedServer
         try:
-            self._server = kind((host, port), _Handler)
+            self._server = kind((host, port), RequestHandler)
         except OSError as error:
             raise BadInput(
                 OPTION,
@@ -173,7 +141,12 @@ class MetricsEndpoint:
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.1,), name="metrics", daemon=True
         )
-        self._thread.start()
+        try:
+            with deferred_signals():
+                self._thread.start()
+        except BaseException:
+            self.close()
+            raise
 
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         if environ.get("PATH_INFO") != PATH:
@@ -210,9 +183,10 @@ class MetricsEndpoint:
 
     def close(self) -> None:
         """Stop listening."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        with deferred_signals():
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join()
 
 
 def warning_text(host: str, url: str) -> str:

@@ -13,6 +13,7 @@ from contextlib import suppress
 import dpkt  # type: ignore[import-untyped]
 import numpy as np
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.otg import traffic_loop
 from orchestrator.otg.generator_state import (
     NAP_NS,
@@ -205,12 +206,14 @@ class Generator:
             traffic_loop.run_generator(state)
 
         self._thread = threading.Thread(target=run, name="otg-loop", daemon=True)
-        self._thread.start()
+        with deferred_signals():
+            self._thread.start()
 
     def _halt(self) -> None:
-        self.state.control[STOP] = 1
-        if self._thread is not None:
-            self._thread.join()
+        with deferred_signals():  # the sockets are closed after it
+            self.state.control[STOP] = 1
+            if self._thread is not None and self._thread.ident is not None:
+                self._thread.join()
 
     def _alive(self) -> None:
         if self._thread is None or not self._thread.is_alive():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator import bounded_file
 from orchestrator.errors import BadInput, Refused
 from orchestrator.metrics_export.http_endpoint import is_loopback, parse_address
 from orchestrator.otg.port_interfaces import WHO, opened_ports, parse_ports
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 EXAMPLE = "127.0.0.1:8443"
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{16,256}")
 """Characters that a URL takes as they are (RFC 3986, section 2.3: unreserved)."""
+MOST_TOKEN_OCTETS = 4096
+"""Octets of a token file that are read."""
 WAIT_S = 0.2
 
 
@@ -70,8 +73,8 @@ def read_options(
 def read_token(path: Path) -> str:
     """The token of a file. Raises BadInput."""
     try:
-        token = path.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        token = bounded_file.read_text(path, MOST_TOKEN_OCTETS).strip()
+    except (OSError, ValueError) as error:
         raise BadInput(
             "--token-file", f"{path} cannot be read ({error}); a file is expected"
         ) from None

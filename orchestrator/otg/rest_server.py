@@ -10,6 +10,7 @@ import asyncio
 import base64
 import binascii
 import hmac
+import os
 import ssl
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from aiohttp import web
 from google.protobuf import json_format
 from snappi import api, otg_pb2
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import BadInput
 from orchestrator.otg.otg_reader import OtgError
 from orchestrator.otg.otg_service import Message, OtgService
@@ -115,6 +117,9 @@ def tls_context(certificate: str, key: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
+        for path in (certificate, key):
+            if not os.path.isfile(path):  # OpenSSL looks for a certificate in /dev/zero for ever
+                raise FileNotFoundError(f"{path} is no regular file")
         context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
         raise BadInput(
@@ -138,12 +143,15 @@ class RestServer:
         self._loop = asyncio.new_event_loop()
         self._runner = web.AppRunner(application(service, token), access_log=None)
         self._thread = threading.Thread(target=self._loop.run_forever, name="otg-rest", daemon=True)
-        self._thread.start()
-        starting = asyncio.run_coroutine_threadsafe(self._listen(address, tls), self._loop)
         try:
+            with deferred_signals():
+                self._thread.start()
+            starting = asyncio.run_coroutine_threadsafe(self._listen(address, tls), self._loop)
             self.port: int = starting.result(START_S)
-        except OSError as error:
+        except BaseException as error:
             self.close()
+            if not isinstance(error, OSError):
+                raise
             raise BadInput(
                 "--listen",
                 f"{address[0]}:{address[1]} cannot be listened on ({error.strerror}); another "
@@ -159,10 +167,11 @@ class RestServer:
 
     def close(self) -> None:
         """Stop listening."""
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(START_S)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        with deferred_signals():
+            asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(START_S)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
 
 def api_version() -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.engine.histogram import percentile_ps
 from orchestrator.errors import BadInput, Problem
 from orchestrator.pause_storm import pause_quanta, send_loop
@@ -56,9 +57,18 @@ class StormThread(threading.Thread):
         self.cpu_s = 0.0
         self.taken: dict[str, float] = {}
         """What others had of the core meanwhile (see `realtime.taken`), s."""
+        self.ended = threading.Event()
+        """Set when all ports are let go. After a `join` that a signal interrupted, another one may
+        return while the thread still runs (Python 3.11); to wait for this does not."""
 
     def run(self) -> None:
         """Take what the scheduler gives, and go."""
+        try:
+            self._run()
+        finally:
+            self.ended.set()
+
+    def _run(self) -> None:
         with suppress(OSError):
             set_timer_slack(1)
         self.scheduled = _elevated(sleeps=bool(self.desk.control[send_loop.NAP_NS]))
@@ -173,15 +183,18 @@ def run_storm(
         thread = StormThread(desk)
         begun, epoch = time.monotonic_ns(), time.time_ns()
         start(desk, begun, begun + int(asked.seconds * 1e9))
-        thread.start()
         interrupted = None
         try:
+            with deferred_signals():
+                thread.start()
             _watch(asked, desk, thread, ends, begun, progress)
         except BaseException as stopped:  # the ports are let go first; then it goes on its way
             interrupted = stopped
         finally:
-            thread.stop()
-            thread.join()
+            with deferred_signals():
+                thread.stop()
+                if thread.ident is not None:  # it runs: nothing was sent before
+                    thread.ended.wait()
         ran = (time.monotonic_ns() - begun) / 1e9
         time.sleep(SETTLE_S)
         send_loop.drain_stamps(desk)
@@ -203,9 +216,9 @@ def _watch(
     begun: int,
     progress: Report,
 ) -> None:
-    reported_s = 0.0
-    while thread.is_alive():
-        thread.join(LOOK_S if ends else PROGRESS_S)
+    reported_s, ended = 0.0, False
+    while not ended:
+        ended = thread.ended.wait(LOOK_S if ends else PROGRESS_S)
         for end in ends:
             end.take()
         now = (time.monotonic_ns() - begun) / 1e9

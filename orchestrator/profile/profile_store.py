@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
-import os
 import re
 import secrets
 from pathlib import Path
@@ -22,6 +21,7 @@ from orchestrator import bounded_json
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.profile.profile_model import FORMAT, Profile
+from orchestrator.user_folders import STATE, user_folder
 
 LARGEST = 4_000_000
 """Octets of a file that is read at all."""
@@ -90,8 +90,7 @@ def profile_mismatches(profile: Profile, machine: dict[str, Any], version: str) 
 
 def folder() -> Path:
     """The folder of profiles; it need not be there."""
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "tailback" / "profiles"
+    return user_folder(STATE) / "profiles"
 
 
 def profile_file(machine: str, date: datetime.datetime) -> Path:

@@ -52,6 +52,8 @@ EXPLAINED = (Terminated, KeyboardInterrupt, MemoryError)
 """Exceptions of Python's, or of a signal, that end a command with a sentence."""
 _stops: list[BaseException] = []
 """What signals have raised in this process."""
+_handlers: list[Any] = []
+"""Handlers of signals of `raise_on_signals`."""
 REDELIVERY_S = 0.01
 
 
@@ -70,6 +72,7 @@ def raise_on_signals() -> Iterator[None]:
         _stops.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
         raise _stops[-1]
 
+    _handlers.append(stop)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # one that the parent had ignored stays so: nohup
         usual = (signal.SIG_DFL, signal.default_int_handler)
@@ -81,7 +84,13 @@ def raise_on_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        _handlers.remove(stop)
         sys.unraisablehook = hook
+
+
+def is_raising(handler: Any) -> bool:
+    """True for a signal handler of `raise_on_signals`, which raises an exception."""
+    return handler in _handlers
 
 
 def _redeliver(lost: sys.UnraisableHookArgs) -> None:

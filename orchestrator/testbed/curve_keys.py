@@ -20,13 +20,16 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator import ownership
+from orchestrator import bounded_file, ownership
 from orchestrator.errors import BadInput
+from orchestrator.user_folders import CONFIG, user_folder
 
 OWN, PUBLIC, AUTHORISED, KNOWN = "own.key", "own.pub", "authorised", "known"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
 """32 octets in Z85."""
+MOST_OCTETS = 2**16
+"""Octets of a key file that are read; one has some 200."""
 
 
 WATCH, RUN, ADMINISTER = "watch", "run", "administer"
@@ -55,8 +58,7 @@ class Caller(str):
 
 def default_folder() -> Path:
     """Default folder of keys."""
-    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "tailback" / "keys"
+    return user_folder(CONFIG) / "keys"
 
 
 @dataclass(frozen=True)
@@ -277,7 +279,7 @@ def _is_key(source: str) -> bool:
 
 def _load(path: Path) -> dict[str, str]:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(bounded_file.read_text(path, MOST_OCTETS))
     except OSError as error:
         kind = _Missing if isinstance(error, FileNotFoundError) else _Damaged
         raise kind(str(path), f"cannot be read: {error.strerror}") from None

@@ -118,7 +118,7 @@ def test_an_unsafe_cache_is_replaced_and_said(seed: int, tmp_path: Path) -> None
     assert f"the cache {cache} is not used" in done.stderr
 
 
-@pytest.mark.parametrize("fault", ["readable", "short", "folder", "writable"])
+@pytest.mark.parametrize("fault", ["readable", "short", "folder", "pipe", "writable"])
 def test_a_key_that_others_may_know_is_not_used(fault: str, tmp_path: Path) -> None:
     _, key, _ = folders_of(HOME=tmp_path)
     match fault:
@@ -129,6 +129,9 @@ def test_a_key_that_others_may_know_is_not_used(fault: str, tmp_path: Path) -> N
         case "folder":
             key.unlink()
             key.mkdir(mode=0o700)
+        case "pipe":  # without a writer: opening it waits
+            key.unlink()
+            os.mkfifo(key, 0o600)
         case "writable":
             key.parent.chmod(0o777)
     folders, used, done = folders_of(HOME=tmp_path)

@@ -291,6 +291,9 @@ class Analysis:
     captures: list[CaptureSeen] = field(default_factory=list)
     latency: list[HopSeen] = field(default_factory=list)
     clocks: list[ClockSeen] = field(default_factory=list)
+    without_latency: dict[str, int] = field(default_factory=dict)
+    """Flows over IP at several points whose frames carry no number that is known, by protocol: no
+    frame of theirs is found again at the next point."""
     cascades: list[Cause] = field(default_factory=list)
     cascades_note: str | None = None
     """Reason why cascades are unknown, where they are."""

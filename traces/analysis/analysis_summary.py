@@ -20,7 +20,7 @@ from traces.analysis.control_summary import congestion_points, pauses_seen, prob
 from traces.analysis.fairness import fairness
 from traces.analysis.flow_labels import flow_seen, mac_text, point_names
 from traces.analysis.flow_records import OVERFLOW, POINT
-from traces.analysis.hops_and_cascades import causes, latencies
+from traces.analysis.hops_and_cascades import causes, flows_without_latency, latencies
 from traces.capture import NO_TIME
 from traces.dissect import KINDS, Kind
 
@@ -196,6 +196,7 @@ def summarise(
         interfaces=interfaces,
         captures=captures,
         latency=latencies(collected, names, clocks),
+        without_latency=flows_without_latency(collected),
         clocks=clocks_seen(collected, clocks),
         cascades=steps,
         cascades_note=note,

@@ -84,8 +84,8 @@ def _lines(interface: InterfaceSeen) -> list[str]:
     lines = [f"{counts or 'no frames'}; {total}"]
     if not is_readable(interface.linktype):
         lines.append(
-            f"link type {interface.linktype}: only Ethernet (1), Linux cooked captures (113, 276) "
-            "and raw IP (101) are dissected"
+            f"link type {interface.linktype}: only Ethernet (1), Linux cooked captures (113, "
+            "276), BSD loopback (0, 108) and raw IP (101) are dissected"
         )
     if interface.capture_drops is None:
         lines.append("the file does not state whether the capture lost frames")
@@ -333,6 +333,10 @@ def clock_lines(analysis: Analysis) -> list[str]:
 def _latency(analysis: Analysis, console: Console) -> None:
     for line in clock_lines(analysis):
         console.print(Text(line))
+    if analysis.without_latency:
+        flows = ", ".join(f"{count} {name}" for name, count in analysis.without_latency.items())
+        text = f"flows at several points without latency: {flows}; only frames of tailback and of "
+        console.print(Text(text + "RoCE are found again at the next point, by their numbers"))
     if not analysis.latency:
         return
     rows = [

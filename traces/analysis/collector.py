@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Container, Generator, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,11 +125,14 @@ class CapturePass:
             return self._ordered(index, stream)
         return self._batches(stream) if alone else self._noted(index, stream.batches())
 
-    def _noted(self, index: int, batches: Iterator[Batch]) -> Generator[Batch, None, None]:
+    def _noted(
+        self, index: int, batches: Generator[Batch, None, None]
+    ) -> Generator[Batch, None, None]:
         """Batches as they are, with the order of their times noted."""
-        for batch in batches:
-            note_order(batch.time_ns, self._orders[index])
-            yield batch
+        with contextlib.closing(batches):  # its thread ends before the file is closed
+            for batch in batches:
+                note_order(batch.time_ns, self._orders[index])
+                yield batch
 
     def _ordered(self, index: int, stream: CaptureStream) -> Generator[Batch, None, None]:
         """Sorted batches of a file; what the window left unsorted is noted."""

@@ -8,8 +8,11 @@ from traces.analysis import pause_cascade
 from traces.analysis.analysis_result import Cause, HopSeen
 from traces.analysis.clock_offsets import ClockPair
 from traces.analysis.collector import CapturePass
+from traces.analysis.fairness import NAMES
 from traces.analysis.flow_labels import flow_seen
-from traces.analysis.latency_matching import largest
+from traces.analysis.flow_records import OVERFLOW
+from traces.analysis.latency_matching import identities, largest
+from traces.dissect import Kind
 
 NS = 10**9
 
@@ -69,6 +72,23 @@ def latencies(collected: CapturePass, names: list[str], clocks: list[ClockPair])
                 clocks="unverified" if verdict == "differ" else verdict,
             )
         )
+    return found
+
+
+def flows_without_latency(collected: CapturePass) -> dict[str, int]:
+    """Flows over IP at several points whose frames cannot be told apart, by protocol."""
+    count = len(collected.flows)
+    flows, keys = collected.flows.flows[:count], collected.flows.keys[:count]
+    protocols = ((keys[:, 6] >> 40) & 0x3FF) - 1
+    foreign = (flows["kind"] == int(Kind.OTHER)) & (protocols >= 0)
+    foreign[OVERFLOW] = False
+    at_points = np.stack([identities(keys[foreign]), flows["point"][foreign]], axis=1)
+    at_points, first = np.unique(at_points, axis=0, return_index=True)
+    _, place, points = np.unique(at_points[:, 0], return_index=True, return_counts=True)
+    found: dict[str, int] = {}
+    for protocol in protocols[foreign][first[place[points > 1]]].tolist():
+        name = NAMES.get(protocol, f"IP protocol {protocol}")
+        found[name] = found.get(name, 0) + 1
     return found
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from orchestrator.batch.metric_columns import OF, split_column
 from orchestrator.batch.parquet_dataset import PARAMETER_POINTS, POINTS
 from orchestrator.errors import BadInput
+from traces import arrow_arrays
 from traces.capsule.tolerance import Tolerance
 from traces.capsule.value_comparison import (
     PARAMETER_POINT,
@@ -72,7 +73,7 @@ def _read(kind: str, paths: list[Path], most: int, of: str) -> pa.Table:
                 if any(str(file.schema_arrow.field(one).type) != "int64" for one in KEYS[kind]):
                     raise BadInput(f"{of}: {path.name}", f"{KEYS[kind]} are no whole numbers")
                 found.append(file.read())
-        except (OSError, pa.ArrowException) as error:
+        except arrow_arrays.READ_ERRORS as error:
             line = str(error).partition("\n")[0]
             raise BadInput(f"{of}: {path.name}", f"cannot be read as parquet ({line})") from None
     try:

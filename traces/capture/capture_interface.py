@@ -19,6 +19,11 @@ ETHERNET, SLL, SLL2 = 1, 113, 276
 RAW_IP = (101, 12, 14, 228, 229)
 """Link types of IP without a link header; 12 and 14 are what some systems write for 101, 228 and
 229 are IPv4 and IPv6 alone."""
+LOOPBACK = (0, 108)
+"""Link types of BSD loopback captures (LINKTYPE_NULL, LINKTYPE_LOOP): the address family in 4
+octets, which one writes in the order of the capturing machine, the other in that of the network."""
+ETHERNET_HEADER = 14
+"""Octets of an Ethernet header."""
 
 CLOCK_COLUMNS = 5
 """Columns of a clock's row: exponent of 2, factor, divisor, largest count, offset in ns."""
@@ -57,6 +62,11 @@ class Interface:
 
     has_ethernet_headers: bool = False
     """True if batches have Ethernet headers in place of its own."""
+
+    @property
+    def missing_octets(self) -> int:
+        """Octets that a frame of this interface, an IP packet alone, lacks to an Ethernet frame."""
+        return ETHERNET_HEADER if self.linktype in (*RAW_IP, *LOOPBACK) else 0
 
     @property
     def frame_linktype(self) -> int:

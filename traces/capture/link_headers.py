@@ -1,4 +1,5 @@
-"""Ethernet headers in place of other link headers: Linux cooked captures (SLL, SLL2) and raw IP.
+"""Ethernet headers in place of other link headers: Linux cooked captures (SLL, SLL2), raw IP, BSD
+loopback.
 
 Layouts after the link-layer header types of pcap. The addresses that such a header lacks are 0.
 """
@@ -7,12 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from traces.capture.capture_interface import ETHERNET, RAW_IP, SLL, SLL2
+from traces.capture.capture_interface import (
+    ETHERNET,
+    ETHERNET_HEADER,
+    LOOPBACK,
+    RAW_IP,
+    SLL,
+    SLL2,
+)
 from traces.capture.frame_batch import Batch
 
-HEADER = 14
-"""Octets of an Ethernet header."""
-SLL_OCTETS, SLL2_OCTETS = 16, 20
+HEADER = ETHERNET_HEADER
+SLL_OCTETS, SLL2_OCTETS, FAMILY_OCTETS = 16, 20, 4
 NETLINK = 824
 """ARPHRD_NETLINK: the protocol of such a cooked frame is no EtherType."""
 IN, OUT = 1, 2
@@ -27,15 +34,16 @@ def to_ethernet(batch: Batch, linktypes: np.ndarray) -> None:
     """Give the frames of a batch Ethernet headers; `linktypes` int64[interfaces].
 
     A cooked frame is as long as the Ethernet frame that it was, 14 octets and what it carries; raw
-    IP stays as long as the packet on its link. Directions are filled in where cooked headers state
-    them.
+    IP and IP of a loopback stay as long as the packet. Directions are filled in where cooked
+    headers state them.
     """
     of_frames = linktypes[batch.interface]
     for linktype, convert in ((SLL, _sll), (SLL2, _sll2)):
         rows = np.flatnonzero(of_frames == linktype)
         if len(rows):
             convert(batch, rows)
-    for row in np.flatnonzero(np.isin(of_frames, RAW_IP)).tolist():
+    _drop_front(batch, np.flatnonzero(np.isin(of_frames, LOOPBACK)), FAMILY_OCTETS)
+    for row in np.flatnonzero(np.isin(of_frames, (*RAW_IP, *LOOPBACK))).tolist():
         _raw_ip(batch, row)
 
 
@@ -91,7 +99,11 @@ def _sll2(batch: Batch, rows: np.ndarray) -> None:
 
 
 def _raw_ip(batch: Batch, row: int) -> None:
-    """An IP packet alone. Its header goes over that of its record, which has been scanned."""
+    """An IP packet alone. Its header goes over that of its record, which has been scanned.
+
+    Its version is that of its first octet: systems differ in the number of a loopback's address
+    family for IPv6 (10, 23, 24, 28, 30).
+    """
     at, size = int(batch.offset[row]), int(batch.captured[row])
     if not size:
         return
@@ -108,4 +120,4 @@ def _raw_ip(batch: Batch, row: int) -> None:
 
 def is_readable(linktype: int) -> bool:
     """True if frames of a link type are Ethernet's or can be given its headers."""
-    return linktype in (ETHERNET, SLL, SLL2, *RAW_IP)
+    return linktype in (ETHERNET, SLL, SLL2, *RAW_IP, *LOOPBACK)

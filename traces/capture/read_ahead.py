@@ -7,6 +7,7 @@ import threading
 from collections.abc import Generator
 from queue import SimpleQueue
 
+from orchestrator.deferred_signals import deferred_signals
 from traces.capture.capture_stream import CaptureStream
 from traces.capture.frame_batch import Batch
 
@@ -59,14 +60,17 @@ def read_ahead(stream: CaptureStream) -> Generator[Batch, None, None]:
             made.put(last)
 
     thread = threading.Thread(target=read, name=f"reads {stream.path}", daemon=True)
-    thread.start()
     try:
+        with deferred_signals():
+            thread.start()
         while (one := made.get()) is not None:
             if isinstance(one, BaseException):
                 raise one
             wanted.release()
             yield one
     finally:
-        over.set()
-        wanted.release()
-        thread.join()
+        with deferred_signals():
+            over.set()
+            wanted.release()
+            if thread.ident is not None:
+                thread.join()

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from orchestrator.recording import MessageTable
 from traces.figures.figure_style import BLUE, DASHES, FAINT, INK, SERIES, VERMILLION, styled
@@ -50,6 +52,7 @@ def _slowdown(panel: Axes, table: MessageTable) -> None:
     if groups:  # without a message that completed there is no range to scale
         panel.set_xscale("log")
         panel.set_yscale("log")
+        _short_numbers(panel.yaxis)
         panel.legend(loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=2)
 
 
@@ -59,12 +62,19 @@ def _distribution(panel: Axes, table: MessageTable) -> None:
     fct = table.fct_s()
     for place, entry in enumerate(list(dict.fromkeys(entries.tolist()))[:MOST_ENTRIES]):
         mine = np.sort(fct[(entries == entry) & (table.done_ps >= 0)])
-        share = np.arange(1, len(mine) + 1) / max(int((entries == entry).sum()), 1)
+        share = np.arange(len(mine) + 1) / max(int((entries == entry).sum()), 1)
         look: dict[str, Any] = {"color": SERIES[place], "linestyle": DASHES[place % len(DASHES)]}
-        panel.step(mine, share, where="post", label=entry, **look)
+        risen = np.append(mine[:1], mine)
+        panel.step(risen, share[: len(risen)], where="post", label=entry, **look)
     if (table.done_ps >= 0).any():
         panel.set_xscale("log")
+        _short_numbers(panel.xaxis)
     panel.set_ylim(0, 1.05)
     panel.set_xlabel("completion time (s)")
     panel.set_ylabel("share of messages")
-    panel.legend(loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=4)
+    panel.legend(loc="lower right")
+
+
+def _short_numbers(axis: Axis) -> None:
+    """Numbers beside a logarithmic axis of less than a decade as `1.2` and `5e-04`."""
+    axis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.engine.datapath.emulation_clock import NS_PER_US, REAL_TIME
+from orchestrator.engine.frames.header_options import DEFAULT
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software.dut.dut_setup import behind, longest_of
@@ -207,6 +208,12 @@ class DistributedRun(LeasedRun):
         """Raises Refused, naming every cable to a device that is not as the plan has it."""
         assert self.mapping is not None
         found = self.mapping.devices
+        if found and self.resolved.plan.headers.options().tags != DEFAULT.tags:
+            raise Refused(
+                "controller",
+                "machines of a testbed probe devices by frames of VLAN 1 alone",
+                "Remedy: headers with that tag, or the device's ports on one machine (--external).",
+            )
         if found:
             ask = {m: partial(self._ask_of, m, lease) for m, lease in self.leases.items()}
             await DeviceProber(found, behind(self.resolved.plan, found), ask).check(

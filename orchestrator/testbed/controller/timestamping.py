@@ -85,10 +85,11 @@ def _check_lines(share: Share, resolved: ResolvedPlan, lead: int) -> None:
     plan = resolved.plan
     changed = [action.key for action in resolved.actions if action.verb == "set"]
     for name in launched_links(share, resolved):
-        link, use = plan.links[name], resolved.use("delay_line", name)
+        link = plan.links[name]
         least = link.delay if link.delay_back is None else min(link.delay, link.delay_back)
-        if use is not None and use.algorithm.name != "fixed-delay":
-            lack = f"link {name} has the delay line {use.algorithm.name}: launches want a fixed one"
+        if not resolved.is_fixed(name):
+            lines = ", ".join(use.algorithm.name for use in resolved.stages(name))
+            lack = f"link {name} has the delay line {lines}: launches want a fixed one"
         elif any(key.startswith(f"links.{name}.delay") for key in changed):
             lack = f"the delay of link {name} changes, and that of launched frames cannot"
         elif least < lead:

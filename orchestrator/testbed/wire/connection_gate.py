@@ -34,6 +34,7 @@ from typing import Any
 
 import zmq
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import BadInput
 
 FIRST_OCTETS = 2048
@@ -205,12 +206,13 @@ class ConnectionGate(threading.Thread):
 
     def close(self) -> None:
         """Stop listening; octets for peers that are under way already are passed on first."""
-        self._ending = True
-        if self.is_alive():
-            self._wake()
-            self.join()
-        else:
-            self._shut()
+        with deferred_signals():
+            self._ending = True
+            if self.is_alive():
+                self._wake()
+                self.join()
+            else:
+                self._shut()
 
     def run(self) -> None:
         """Copy until closed."""

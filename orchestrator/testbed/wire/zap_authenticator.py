@@ -15,6 +15,7 @@ from pathlib import Path
 import zmq
 from zmq.utils import z85
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import BadInput
 from orchestrator.testbed import curve_keys
 
@@ -102,10 +103,11 @@ class ZapAuthenticator:
 
     def close(self) -> None:
         """Stop: no peer can connect any more."""
-        self._closing = True
-        self._stop.send(b"")
-        self._thread.join()
-        self._stop.close()
+        with deferred_signals():
+            self._closing = True
+            self._stop.send(b"")
+            self._thread.join()
+            self._stop.close()
 
     def _serve(self, stop: zmq.Socket[bytes]) -> None:
         poller = zmq.Poller()

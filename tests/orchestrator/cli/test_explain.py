@@ -35,7 +35,8 @@ def tailback() -> Callable[..., Result]:
 
 def written(folder: Path, *expect: dict[str, Any], **changes: Any) -> Path:
     """A plan file: half of a link's rate by chance."""
-    plan = random_flow(expect=list(expect) or [BUSY], duration="10ms", **changes)
+    table = {"expect": list(expect) or [BUSY], "duration": "10ms"} | changes
+    plan = random_flow(**table)
     path = folder / "mine.toml"
     path.write_text(plan.check(Registry.load()).plan.to_toml())
     return path
@@ -110,7 +111,7 @@ def test_what_is_not_accepted_says_what_is(tmp_path: Path, words: list[str], sai
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    plan = written(tmp_path)
+    plan = written(tmp_path, duration="2s")  # the command is not done when the signal comes
     store = tmp_path / "runs" / ".points" / "line-of-three.jsonl"
     command = [sys.executable, "-m", "orchestrator.cli", "explain", str(plan), "--jobs", "1"]
     command += ["--free", "traffic.gen.rate=100Mb/s..900Mb/s/200", "--points", "200"]

@@ -26,7 +26,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "    queue.bytes -= octets - 1\n",
     ),
     "an octet too many": (
-        f"{NODE}.buffer",
+        f"{NODE}.buffer_occupancy",
         "    queue.bytes += frame.length\n",
         "    queue.bytes += frame.length + 1\n",
     ),

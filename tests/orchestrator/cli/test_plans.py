@@ -34,6 +34,20 @@ def test_a_machine_gets_json(tailback, registry):
     assert found["path"] == str(registry.plans()["quickstart"])
 
 
+def test_a_plan_that_cannot_be_read_is_named_and_harms_no_other(
+    tailback, registry, tmp_path, monkeypatch
+):
+    broken = tmp_path / "broken.toml"
+    broken.write_text("x = [", encoding="utf-8")
+    shipped = registry.plans()
+    monkeypatch.setattr(registry, "plans", lambda: shipped | {"broken": broken})
+    done = tailback("plans", "--json")
+    assert done.exit_code == 0
+    assert [one["name"] for one in json.loads(done.stdout)] == sorted(shipped)
+    assert "plan broken is left out: " in done.stderr
+    assert str(broken) in done.stderr
+
+
 def test_a_plan_is_printed_as_it_is(tailback, registry):
     text = registry.plans()["quickstart"].read_text()
     assert tailback("plans", "quickstart").stdout == text

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import BadInput, Refused
-from orchestrator.metrics_export import http_endpoint
+from orchestrator.metrics_export import bounded_server, http_endpoint
 from orchestrator.metrics_export.http_endpoint import parse_address, served
 from orchestrator.metrics_export.metric_families import Family
 from orchestrator.metrics_export.run_readings import Reading
@@ -127,7 +127,7 @@ def test_a_process_that_is_busy_answers_so_and_is_no_last_scrape():
 
 
 def test_a_client_that_says_nothing_holds_nobody_else(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(http_endpoint._Handler, "timeout", 0.2)
+    monkeypatch.setattr(bounded_server.RequestHandler, "timeout", 0.2)
     with served("127.0.0.1:0", lambda: READINGS, lambda text: None) as endpoint:
         host, port = endpoint.url.split("/")[2].split(":")
         with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as silent:

@@ -69,14 +69,14 @@ def test_who_is_interrupted_lets_the_port_go_and_tells() -> None:
     assert found["told"]["ran_s"] < 30
     assert found["quanta"][0] == HELD
     assert found["quanta"][-1] == LET_GO
-    assert found["same"]
+    assert found["same"], found["states"]
 
 
 def test_who_is_killed_leaves_the_interfaces_as_they_were() -> None:
     found = tried("killed")
     assert found["code"] == -9
     assert set(found["quanta"]) == {HELD}, "nobody lets it go; that is done by the quanta"
-    assert found["same"]
+    assert found["same"], found["states"]
 
 
 def test_a_port_is_stormed_by_one_process_alone() -> None:

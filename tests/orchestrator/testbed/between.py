@@ -55,23 +55,28 @@ def ran(lab: Lab, number: int, ports: dict[str, str], nodes: dict[str, list[str]
     return {"code": code, "result": result, "said": said}
 
 
-def told(control: Any, folder: str, device: str) -> dict[str, Any]:
-    """A run through a bridge, or one of `bought.ERRORS`; what is left of it on the machines."""
+def told(control: Any, folder: str, devices: list[str]) -> dict[str, dict[str, Any]]:
+    """A run through each device, a bridge or one of `bought.ERRORS`, with the same agents; what is
+    left of it on the machines."""
     lab = machines(folder)
-    forwarder = None
     inner = ["d1", "d2", "d3"]
-    if device == "bridge":
-        bought.bridge(lab.machines, "device", inner)
-    else:
-        forwarder = bought.Forwarder(lab.machines, "device", inner, bought.ERRORS[device])
-        forwarder.start()
+    found: dict[str, dict[str, Any]] = {}
     try:
-        found: dict[str, Any] = ran(lab, 0, PORTS, NODES)
-        found["left"] = leases(lab)
+        for number, device in enumerate(devices):
+            forwarder = None
+            if device == "bridge":
+                bought.bridge(lab.machines, "device", inner)
+            else:
+                forwarder = bought.Forwarder(lab.machines, "device", inner, bought.ERRORS[device])
+                forwarder.start()
+            try:
+                found[device] = ran(lab, number, PORTS, NODES)
+                found[device]["left"] = leases(lab)
+            finally:
+                if forwarder is not None:
+                    forwarder.stop.set()
+                    forwarder.join()
     finally:
-        if forwarder is not None:
-            forwarder.stop.set()
-            forwarder.join()
         lab.close()
     return found
 

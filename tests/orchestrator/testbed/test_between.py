@@ -25,9 +25,18 @@ def namespaces() -> None:
     plans.compile_once()
 
 
-def through(folder: Path, device: str) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def erring(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Runs through one device after the other between the same two machines."""
+    devices = ["errs", "chatters", "floods", "strips"]
+    found: dict[str, dict[str, Any]] = run_job(
+        JOB + "told", str(tmp_path_factory.mktemp("erring")), devices
+    )
+    return found
+
+
+def through(found: dict[str, Any]) -> dict[str, Any]:
     """The result of a run through a device between two machines."""
-    found: dict[str, Any] = run_job(JOB + "told", str(folder), device)
     assert "run" in found["result"].get("metrics", {}), (
         found["result"].get("cause"),
         found["said"],
@@ -39,7 +48,7 @@ def through(folder: Path, device: str) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_bridge_between_two_machines_is_followed_frame_by_frame(tmp_path: Path) -> None:
     """As on one machine: what went in at the left came out at the right, and so says the oracle."""
-    result = through(tmp_path, "bridge")
+    result = through(run_job(JOB + "told", str(tmp_path), ["bridge"])["bridge"])
     metrics = result["metrics"]["run"]
     seen = metrics["sw"]
     sent = sum(metrics[flow]["frames.sent"] for flow in ("gen1", "gen2"))
@@ -58,9 +67,9 @@ def test_a_bridge_between_two_machines_is_followed_frame_by_frame(tmp_path: Path
     assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0
 
 
-def test_what_a_device_between_machines_does_is_no_loss_of_ours(tmp_path: Path) -> None:
+def test_what_a_device_between_machines_does_is_no_loss_of_ours(erring: dict[str, Any]) -> None:
     """It is told of the device, kind by kind, and of nothing else."""
-    result = through(tmp_path, "errs")
+    result = through(erring["errs"])
     seen = result["metrics"]["run"]["sw"]
     tenth = seen["frames.received"] // 10
     assert tenth >= 15
@@ -71,9 +80,11 @@ def test_what_a_device_between_machines_does_is_no_loss_of_ours(tmp_path: Path) 
     assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0
 
 
-def test_what_a_device_between_machines_loses_and_says_is_no_loss_of_ours(tmp_path: Path) -> None:
+def test_what_a_device_between_machines_loses_and_says_is_no_loss_of_ours(
+    erring: dict[str, Any],
+) -> None:
     """Neither what does not arrive, nor what nobody of ours sent."""
-    result = through(tmp_path, "chatters")
+    result = through(erring["chatters"])
     seen = result["metrics"]["run"]["sw"]
     tenth = seen["frames.received"] // 10
     assert abs(seen["frames.dropped"] - 3 * tenth) <= 3
@@ -112,16 +123,18 @@ def test_an_inventory_that_will_not_do_is_refused_by_name(
     assert refused["left"] == []
 
 
-def test_what_a_device_floods_is_heard_by_whom_it_is_for(tmp_path: Path) -> None:
+def test_what_a_device_floods_is_heard_by_whom_it_is_for(erring: dict[str, Any]) -> None:
     """Agents drop the rest as a NIC would."""
-    metrics = through(tmp_path, "floods")["metrics"]["run"]
+    metrics = through(erring["floods"])["metrics"]["run"]
     assert metrics["sw"]["frames.dropped"] == 0
     assert metrics["sw.sink"]["frames.sent"] == metrics["sw"]["frames.received"] > 150
     assert metrics["sw.nic1"]["frames.sent"] == metrics["sw.nic2"]["frames.sent"] == 0
 
 
-def test_a_device_that_takes_the_tag_away_is_told_by_machine_and_nic(tmp_path: Path) -> None:
-    found: dict[str, Any] = run_job(JOB + "told", str(tmp_path), "strips")
+def test_a_device_that_takes_the_tag_away_is_told_by_machine_and_nic(
+    erring: dict[str, Any],
+) -> None:
+    found = erring["strips"]
     assert found["code"] == 2, found["said"]
     assert "sw.sink (right:eth1) without the VLAN tag" in found["said"]
     assert found["left"] == []

@@ -20,7 +20,6 @@ from orchestrator.targets.software import worker_process
 from orchestrator.targets.software.concurrent_runs import concurrent_runs
 from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.kernel_refusals import refusal
-from orchestrator.targets.software.namespace_probe import probe
 from orchestrator.testbed import curve_keys
 from orchestrator.testbed.lab.local_testbed import MACHINES, Lab
 from tests.orchestrator.targets.software.processes import (
@@ -33,13 +32,6 @@ from tests.orchestrator.targets.software.processes import (
 )
 
 ENDING_S = 60.0
-
-
-@pytest.fixture
-def namespaces() -> None:
-    refused = probe()
-    if refused is not None:
-        pytest.skip(str(refused))
 
 
 @pytest.fixture

@@ -25,11 +25,11 @@ from orchestrator.testbed.controller.controller_messages import MachineState
 from orchestrator.testbed.controller.controller_metrics import ControllerExporter
 from tests.orchestrator.metrics_export.scraping import Key, fetched, read, samples, valued
 from tests.orchestrator.testbed.held.bench import Bench, Server
-from tests.orchestrator.testbed.test_lab import lab, mark, namespaces, tailback
+from tests.orchestrator.testbed.test_lab import lab, mark, tailback
 from tests.orchestrator.worlds import line_of_three
 from tests.patience import eventually
 
-__all__ = ["lab", "mark", "namespaces"]
+__all__ = ["lab", "mark"]
 
 pytest.importorskip("prometheus_client")
 

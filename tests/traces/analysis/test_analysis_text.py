@@ -71,8 +71,8 @@ def test_an_interface_has_its_name_and_its_frames() -> None:
     [
         (
             {"linktype": 105},
-            "link type 105: only Ethernet (1), Linux cooked captures (113, 276) and raw IP (101) "
-            "are dissected",
+            "link type 105: only Ethernet (1), Linux cooked captures (113, 276), BSD loopback "
+            "(0, 108) and raw IP (101) are dissected",
         ),
         ({"capture_drops": None}, "the file does not state whether the capture lost frames"),
         ({"capture_drops": 7}, "the capture lost 7 frames: gaps may be its own"),

@@ -13,9 +13,11 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
+from orchestrator.terminal import format_output
 from tests.traces.capture.captures import pcap
 from traces.analysis import analyze
 from traces.analysis.analysis_result import FlowSeen
+from traces.analysis.analysis_text import show
 
 
 def write(path: Path, frames: list[bytes], begin_ns: int = 0, step_ns: int = 1000) -> Path:
@@ -139,3 +141,31 @@ def test_packet_numbers_begin_again_between_two_points(tmp_path) -> None:
     two = write(tmp_path / "b.pcap", [roce(n) for n in range(15)], begin_ns=5000 + 700)
     (hop,) = analyze(one, two).latency
     assert (hop.frames, hop.latency_s["max"]) == (15, pytest.approx(0.7e-6))
+
+
+def test_flows_at_several_points_without_latency_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their frames carry no number that every point reads. A flow at one point is not of them."""
+    ends = {"src": "10.0.0.1", "dst": "10.0.0.2"}
+    shared = [
+        *(IP(**ends) / TCP(sport=port, dport=80, seq=5) / bytes(900) for port in (1000, 1001)),
+        IP(**ends) / UDP(sport=7, dport=9) / bytes(900),
+        IP(**ends, proto=89) / bytes(60),
+        IPv6(src="fd00::1", dst="fd00::2") / TCP(sport=1, dport=2, seq=5) / bytes(900),
+    ]
+    own = [IP(**ends) / TCP(sport=port, dport=80, seq=5) / bytes(900) for port in (2000, 2001)]
+    paths = []
+    for number, (mac, alone) in enumerate(
+        zip(("02:00:00:00:00:01", "06:00:00:00:00:01"), own, strict=True)
+    ):
+        frames = [bytes(Ether(src=mac, dst=mac) / one) for one in (*shared, alone) * 3]
+        frames += [roce(psn, src=mac) for psn in range(9)]
+        paths.append(write(tmp_path / f"{number}.pcap", frames, begin_ns=1000 * number))
+    seen = analyze(*paths)
+    assert seen.without_latency == {"TCP": 3, "UDP": 1, "IP protocol 89": 1}
+    assert [hop.frames for hop in seen.latency] == [9]
+    assert analyze(paths[0]).without_latency == {}
+    show(seen, format_output.console())
+    text = " ".join(capsys.readouterr().out.split())
+    assert "flows at several points without latency: 3 TCP, 1 UDP, 1 IP protocol 89; only" in text

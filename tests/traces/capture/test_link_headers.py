@@ -1,10 +1,11 @@
-"""Cooked captures and raw IP are dissected as Ethernet frames are, wherever a buffer ends."""
+"""Cooked captures, raw IP and BSD loopback are dissected as Ethernet frames are, wherever a buffer
+ends."""
 
 from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,25 @@ def cooked2(packet: bytes, way: int = 0) -> bytes:
     return packet[:2] + struct.pack(">HIHBB", 0, 3, 1, way, 6) + MAC + bytes(2) + packet[2:]
 
 
-LINKS = {113: cooked, 276: cooked2, 101: lambda packet, way=0: packet[2:]}
+def loopback(order: str, family_of_ip6: int) -> Callable[..., bytes]:
+    """NULL, in either order of octets, and LOOP: the address family."""
+
+    def framed(packet: bytes, way: int = 0) -> bytes:
+        family = 2 if packet[:2] == b"\x08\x00" else family_of_ip6
+        return struct.pack(f"{order}I", family) + packet[2:]
+
+    return framed
+
+
+LINKS = {
+    113: cooked,
+    276: cooked2,
+    101: lambda packet, way=0: packet[2:],
+    0: loopback("<", 30),
+    108: loopback(">", 24),
+}
+HEADERLESS = (101, 0, 108)
+"""IP packets alone: without the length of an Ethernet header, and without addresses."""
 
 
 def of_linktype(path: Path, linktype: int, frames: Sequence[bytes], form: str) -> Path:
@@ -75,7 +94,7 @@ def test_cooked_captures_and_raw_ip_are_dissected(tmp_path: Path, linktype: int,
     path = of_linktype(tmp_path / "a", linktype, [LINKS[linktype](p) for p in packets()], form)
     one = seen(path)
     assert (one.linktype, one.frames, one.ce) == (linktype, reference.frames, 1)
-    link_header = 0 if linktype == 101 else 14
+    link_header = 0 if linktype in HEADERLESS else 14
     assert one.octets == sum(len(packet) - 2 + link_header for packet in packets())
     names = (
         "from_address",
@@ -92,7 +111,7 @@ def test_cooked_captures_and_raw_ip_are_dissected(tmp_path: Path, linktype: int,
     )
     assert flows == wanted
     assert {flow.source for flow in one.conversations} == (
-        {"00:00:00:00:00:00"} if linktype == 101 else {"02:00:00:00:00:07"}
+        {"00:00:00:00:00:00"} if linktype in HEADERLESS else {"02:00:00:00:00:07"}
     )
 
     def octets(buffer: int, rows: int = 1 << 14) -> list[bytes]:
@@ -115,7 +134,7 @@ def test_cooked_headers_state_directions_and_may_be_cut(tmp_path: Path, linktype
 
 def test_any_cooked_octets_are_read(tmp_path: Path) -> None:
     rng = random.Random(5)
-    for linktype in (113, 276, 101, 228, 14):
+    for linktype in (113, 276, 101, 228, 14, 0, 108):
         frames = [rng.randbytes(rng.choice((0, 1, 13, 16, 20, 40, 90))) for _ in range(200)]
         for form in ("pcap", "simple"):
             path = of_linktype(tmp_path / "a", linktype, frames, form)
@@ -133,6 +152,18 @@ def test_vlan_tags_of_cooked_frames(tmp_path: Path) -> None:
     tagged = bytes(Ether() / Dot1Q(vlan=7, prio=3) / IP() / UDP())[12:]
     one = seen(of_linktype(tmp_path / "a", 113, [cooked(tagged)], "pcap"))
     assert (one.conversations[0].vlan, one.conversations[0].priority) == (7, 3)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("family", [10, 23, 24, 28, 30])
+def test_every_systems_loopback_is_read(tmp_path: Path, order: str, family: int) -> None:
+    """Linux, Windows, the BSDs and macOS differ in the family of IPv6, machines in the order."""
+    frames = [loopback(order, family)(packet) for packet in packets()]
+    frames += [frames[0][:cut] for cut in (0, 3, 4)]
+    one = seen(of_linktype(tmp_path / "a", 0, frames, "pcap"))
+    known = [flow for flow in one.conversations if flow.from_address]
+    assert sum(flow.frames for flow in known) == len(packets())
+    assert sum(one.frames.values()) == len(frames)
 
 
 @needs_tshark
@@ -240,4 +271,4 @@ def test_ethernet_frames_stay_as_they_are() -> None:
 
 def test_readable_link_types_are_ethernet_cooked_captures_and_ip() -> None:
     readable = {number for number in range(300) if is_readable(number)}
-    assert readable == {1, 113, 276, 101, 12, 14, 228, 229}
+    assert readable == {0, 1, 12, 14, 101, 108, 113, 228, 229, 276}

@@ -21,12 +21,14 @@ PLAIN = ("ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_stre
 """tshark shows the ports of a first fragment only when it does not wait for the others."""
 
 
-def rows(path: Path, fields: Sequence[str], occurrence: str = "f") -> list[dict[str, str]]:
+def rows(
+    path: Path, fields: Sequence[str], occurrence: str = "f", preferences: Sequence[str] = ()
+) -> list[dict[str, str]]:
     """First ("l": last) occurrence of each field in every frame ("" without one), as far as tshark
     reads."""
     command = [str(TSHARK), "-n", "-r", str(path), "-T", "fields", "-E", f"occurrence={occurrence}"]
     command += ["-E", "separator=|"]
-    for preference in PLAIN:
+    for preference in (*PLAIN, *preferences):
         command += ["-o", preference]
     for field in fields:
         command += ["-e", field]

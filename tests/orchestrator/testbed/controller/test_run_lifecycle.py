@@ -15,9 +15,10 @@ from orchestrator.testbed.agent.agent_messages import HeartbeatReply
 from orchestrator.testbed.controller.controller_messages import Submit
 from orchestrator.testbed.controller.distributed_job import DistributedJob
 from orchestrator.testbed.controller.distributed_run import DistributedRun
-from orchestrator.testbed.controller.run_lifecycle import wait_reason
+from orchestrator.testbed.controller.run_lifecycle import FETCH_TRIES, RunEnded, wait_reason
 from orchestrator.testbed.curve_keys import make
 from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.wire.chunked_transfer import cut, listed
 from tests.orchestrator.worlds import line_of_three
 
 WITHIN_S = 60.0
@@ -88,3 +89,28 @@ def test_a_cold_compile_is_seen_by_whoever_follows(job: tuple[DistributedJob, Di
 
     asyncio.run(whole())
     assert followed.lines.count("deploying") == 1, "a stage is a line once, however it goes"
+
+
+@pytest.mark.parametrize("damaged", [0, 1, FETCH_TRIES - 1, FETCH_TRIES])
+def test_a_file_that_keeps_coming_damaged_ends_the_run(
+    job: tuple[DistributedJob, DistributedRun], tmp_path, damaged: int
+):
+    _, run = job
+    run.leases = {"left": "0" * 16}
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    source.write_bytes(bytes(range(256)) * 9)
+    asked: list[int] = []
+
+    async def answer(machine: str, kind: str, body: Any) -> tuple[dict[str, Any], bytes | None]:
+        asked.append(body.offset)
+        chunk, octets = cut(source, body.offset)
+        return chunk.model_dump(), octets[:-1] + b"?" if len(asked) <= damaged else octets
+
+    run._ask = answer  # type: ignore[method-assign]
+    fetched = run._fetch("left", listed("x", source), copy)
+    if damaged < FETCH_TRIES:
+        asyncio.run(fetched)
+        assert copy.read_bytes() == source.read_bytes()
+    else:
+        with pytest.raises(RunEnded, match=f"came damaged, {FETCH_TRIES} times"):
+            asyncio.run(fetched)

@@ -128,12 +128,13 @@ def test_points_go_side_by_side_and_one_that_died_is_counted_once(
     bench: Bench, here: Path, tmp_path: Path
 ) -> None:
     """One machine is killed in the midst of its point; the table is that of a sweep here."""
-    plan = longer(tmp_path, 10)
+    plan = longer(tmp_path, 30)
     over, seeds = "nodes.switch.service_rate=0.4Gb/s", "3,5"
     more = ["--over", over, "--seeds", seeds, "--target", "gateware", "--out", tmp_path / "runs"]
     process = bench.tailback("sweep", plan, *more, "--yes", "--json")
     try:
-        until(lambda: len(running(bench)) == 2, "two run at once")
+        until(lambda: len(running(bench)) == 2 or process.poll() is not None, "two run at once")
+        assert process.poll() is None, "it ended before two were seen to run"
         assert [len(workers_of(bench.agents[name])) for name in ("left", "right")] == [1, 1]
         (worker,) = workers_of(bench.agents["left"])
         bench.agents["left"].kill()
