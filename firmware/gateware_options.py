@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from orchestrator.plan.target_options import File, TargetOptions
@@ -17,6 +19,11 @@ class GatewareOptions(TargetOptions):
         ge=1,
         le=1024,
         description="How many cores clock its models, with the same result; by default one.",
+    )
+    forms: Literal["by-hand", "compiled"] = Field(
+        "by-hand",
+        description="Congestion points that have a module written by hand run from that or are "
+        "compiled from their kernels, as all others are.",
     )
     testbed: File | None = Field(
         None,

@@ -61,10 +61,21 @@ class Gateware(Target):
 
     def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:
         """Raises Refused, by name, for requirements of a plan that the gateware lacks."""
-        from firmware.target.model_network import too_fast
+        from functools import partial
+
+        from firmware.target.compiled_limiters import limiter_refusals
+        from firmware.target.compiled_points import compiled_refusals
+        from firmware.target.model_network import period_of, too_fast
 
         mine = on_gateware(resolved.plan)
-        check(resolved, installed, too_fast(resolved, mine))
+        fast = too_fast(resolved, mine)
+        clock_hz = 0 if fast or not mine else 10**12 // period_of(resolved, mine)
+        given: dict[str, Any] = {"clock_hz": clock_hz, "installed": list(installed)}
+        compiled = {
+            "congestion_point": partial(compiled_refusals, resolved, **given),
+            "reaction_point": partial(limiter_refusals, resolved, **given),
+        }
+        check(resolved, installed, fast, compiled)
 
     def run(
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
@@ -199,10 +210,21 @@ def _fidelity(rig: Rig, cosim: Cosim, clocks: int, cpu_s: float) -> dict[str, An
         if late:
             lost[f"words too late on direction {link.number}"] = late
     lost["frames not understood"] = int(cosim.foreign)
+    waiting: dict[str, dict[str, int]] = {}
+    for driver in rig.drivers:
+        waiting |= driver.waiting()
     reasons = [f"invalid: {where}: {count}" for where, count in lost.items() if count]
+    invalid = bool(reasons)
+    reasons += [
+        f"degraded: {port}: {one['late']} of {one['events']} events of its congestion point "
+        f"waited too long, one for {one['longest_wait_ps'] / 1e6:.3g} us"
+        for port, one in waiting.items()
+        if one["late"]
+    ]
     return {
-        "verdict": "invalid" if reasons else "valid",
+        "verdict": "invalid" if invalid else "degraded" if reasons else "valid",
         "reasons": reasons,
+        **({"compiled": waiting} if waiting else {}),
         "lost_outside_queues": lost,
         "clock_hz": 10**12 // rig.period,
         "clocks": clocks,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from firmware.cards.wall_clock import Clock, WallClock
 from firmware.registers.register_window import WindowError
-from firmware.target.plan_check import IN_VERILOG, TARGET, check, on_gateware
+from firmware.target.plan_check import IN_VERILOG, TARGET, check, on_gateware, refusal
 from firmware.target.timeline_player import SAMPLES, STEPS, play_timeline
 from orchestrator.capability import Capability
 from orchestrator.errors import RunFailed
@@ -51,6 +51,9 @@ class OnCards(Target):
         from firmware.cards.card_check import check_card, check_plan
         from firmware.cards.card_inventory import opened_cards
 
+        if getattr(resolved.options, "forms", None) == "compiled":
+            lack = "cards have no algorithms that are compiled from kernels"
+            raise refusal("a card", lack, "Leave --forms out, or run without --testbed.")
         check(resolved, installed)
         check_plan(resolved, {node for card in self.bed.cards.values() for node in card.nodes})
         with opened_cards(dict(self.bed.cards), on_gateware(resolved.plan)) as cards:
@@ -96,11 +99,11 @@ class OnCards(Target):
 def _warm(resolved: ResolvedPlan, mine: list[str]) -> None:
     """Compile everything before the start, on a scratch world."""
     from orchestrator.assembly import assemble
-    from orchestrator.engine.node_api import run_command, take_row
+    from orchestrator.engine.node_api import COMMANDS_ACTOR, step, take_row
 
     world = assemble(resolved, mine).world
     take_row(world, 0)
-    run_command(world, 0)
+    step(world, COMMANDS_ACTOR, 0)
 
 
 def _carry_out(gate: Assembly, fleet: Fleet, clock: Clock, progress: Report) -> dict[str, Any]:

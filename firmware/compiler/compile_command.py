@@ -127,7 +127,7 @@ def compile_command(
       tailback gateware compile hpcc --json
 
     Without --out the module is printed. A kernel outside of the subset is refused with its file
-    and line, exit code 2. Target `gateware` does not use compiled modules yet.
+    and line, exit code 2. Target `gateware` compiles congestion points that have no module by hand.
     """
     algorithm = select_algorithm(Registry.load(), name)
     module = compiled(algorithm)

@@ -14,7 +14,7 @@ from firmware.compiler.intermediate_form import (
     stored_fields,
     used_fields,
 )
-from firmware.compiler.kernel_lowering import lower_algorithm
+from firmware.compiler.kernel_lowering import lower_algorithm, lower_kernel
 from firmware.compiler.register_allocation import Registers, allocate
 from firmware.compiler.scheduling import PRODUCT, QUOTIENT, REMAINDER, schedule
 from firmware.compiler.state_machine import (
@@ -47,9 +47,11 @@ EVENT_BITS = 4
 NOW_BITS = bits_of(NOW.bounds)
 
 
-def compile_module(algorithm: Algorithm) -> CompiledModule:
-    """Compile all kernels of an algorithm to one module. Raises Untranslated."""
-    return ModuleWriter(algorithm, lower_algorithm(algorithm)).compiled()
+def compile_module(algorithm: Algorithm, events: tuple[str, ...] = ()) -> CompiledModule:
+    """Compile kernels of an algorithm to one module: those of `events`, without these all of them.
+    Raises Untranslated."""
+    forms = [lower_kernel(algorithm, one) for one in events] or lower_algorithm(algorithm)
+    return ModuleWriter(algorithm, forms).compiled()
 
 
 class ModuleWriter:

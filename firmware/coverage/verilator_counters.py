@@ -27,6 +27,10 @@ KINDS = {
 """Verilator's kinds of points, and their texts in reports."""
 
 
+COMPILED = "kernel_"
+"""How names of modules begin that were compiled from a kernel for one model."""
+
+
 @dataclass(frozen=True, order=True)
 class CoveragePoint:
     """Coverage point at a position of a module's file."""
@@ -49,7 +53,8 @@ class PointCount:
 
 
 def read_counters(path: Path) -> Iterator[PointCount]:
-    """Read all counters of a file. Raises RunFailed for a missing one, or one of other Verilog."""
+    """Read all counters of a file, but for those of modules that were compiled from kernels: their
+    lines are in no file of ours. Raises RunFailed for a missing one, or one of other Verilog."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
@@ -58,14 +63,16 @@ def read_counters(path: Path) -> Iterator[PointCount]:
     points = [_parse_counter(path, one["fields"], int(one["count"])) for one in found if one]
     if not points:
         raise RunFailed(f"{path.name}: it has no counters of lines")
-    yield from points
+    yield from (point for point in points if point is not None)
 
 
-def _parse_counter(path: Path, text: str, count: int) -> PointCount:
+def _parse_counter(path: Path, text: str, count: int) -> PointCount | None:
     fields = dict(field.split("\x02", 1) for field in text.split("\x01") if "\x02" in field)
     source = Path(fields["f"])
     # A kept model is found by the contents of its Verilog: it may be of another clone.
     room, _, within = source.as_posix().rpartition("/".join(("", *RTL.parts[-2:], "")))
+    if not room and source.name.startswith(COMPILED):
+        return None
     if not room or not (RTL / within).is_file() or fields["o"] not in KINDS:
         raise RunFailed(f"{path.name}: {source} {fields['o']} is no place in our Verilog")
     point = CoveragePoint(source.stem, int(fields["l"]), int(fields["n"]), fields["o"])

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from firmware.compiler.point_shell import PointShell
 from firmware.driver.plan_records import NodeBlock, Records, count_held
+from firmware.driver.point_driver import CompiledLimiters
 from firmware.driver.register_mirror import RegisterMirror
 from firmware.driver.window_discovery import WindowLocation
-from firmware.registers.register_maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
+from firmware.registers.kernel_maps import KERNEL_LIMITER
+from firmware.registers.register_maps import (
+    FLOW_SOURCES,
+    NIC,
+    QCN_RP,
+    TOKEN_BUCKET,
+)
 from firmware.registers.register_window import Bus
 from orchestrator.engine.node_api import BIT_PS, QUANTUM_PS, by_clock
 from orchestrator.engine.records import NONE, START_FLOW
@@ -29,11 +37,14 @@ class Nic:
         bus: Bus,
         found: list[WindowLocation],
         origin: int = 0,
+        shell: PointShell | None = None,
     ) -> None:
+        """`shell`: that of reaction points which are compiled; None: they are those of QCN."""
         self.name, self.part, self.records, self.origin = part.name, part, records, origin
         self.flows, self.limiters = part.flows, part.limiters
         maps = [f.map for f in found[:4]]
-        if maps != [NIC, QCN_RP, TOKEN_BUCKET, FLOW_SOURCES]:
+        points = QCN_RP if shell is None else KERNEL_LIMITER
+        if maps != [NIC, points, TOKEN_BUCKET, FLOW_SOURCES]:
             raise Refused(f"gateware of {self.name}", f"it is a {maps[0].module}", "Name a NIC.")
         limiters, flows = found[0].caps & 0xFF, found[0].caps >> 8 & 0xFF
         self._room = found[3].caps >> 16
@@ -50,8 +61,13 @@ class Nic:
         self.period = CLOCK_PS // found[0].clock_hz
         windows = [RegisterMirror(f.window(bus)) for f in found[:4]]
         self._nic, self._rp, self._bucket, self._sources = windows
+        self._compiled = None
+        if shell is not None and self.limiters:
+            self._compiled = CompiledLimiters(self.name, records, self._rp, shell)
+            self._compiled.check(found[1].caps)
         self._on: dict[int, tuple[int, ...]] = {}
         self._announced: set[int] = set()
+        self._marked = False
         self._counted = {"feedback_ignored": 0, "feedback_unassigned": 0}
 
     def begin(self) -> None:
@@ -80,14 +96,20 @@ class Nic:
         self._bucket.window.control(True, clear=True)
         for number, row in enumerate(self.limiters):
             limiter = world.limiters[row]
-            self._rp.window.set("seed_index", number)
-            self._rp.window.set("seed", self.records.state(limiter.algorithm, "lfsr"))
+            if self._compiled is not None:
+                self._compiled.begin(number, limiter.algorithm)
+            else:
+                self._rp.window.set("seed_index", number)
+                self._rp.window.set("seed", self.records.state(limiter.algorithm, "lfsr"))
             self._bucket.window.set("phase_index", number)
             self._bucket.window.set("phase", self.origin + int(limiter.phase))
 
     def _reaction_point(self) -> None:
         records = self.records
         limiter = records.world.limiters[self.limiters[0]]
+        if self._compiled is not None:
+            self._compiled.apply(limiter)
+            return
         names = ("time_reset", "byte_reset", "threshold", "ai_rate", "hai_rate", "min_rate")
         plain = {name: records.param(limiter.algorithm, name) for name in names}
         self._rp.want(
@@ -154,6 +176,9 @@ class Nic:
             priority_code=int(flow.priority),
             flow=row,
         )
+        if flow.mark or self._marked:
+            self._sources.want(tos=int(flow.mark))
+            self._marked = True
         self._sources.window.set("commit", how)
 
     def hold(self) -> None:
@@ -178,8 +203,11 @@ class Nic:
             limiter.active = window.get("limiter_active")
             limiter.rate = window.get("limiter_rate")
             limiter.target = window.get("limiter_target")
-            for stage in ("byte_stage", "timer_stage"):
-                self.records.show(limiter.algorithm, stage, window.get(f"limiter_{stage}"))
+            if self._compiled is not None:
+                self._compiled.read(number, limiter.algorithm)
+            else:
+                for stage in ("byte_stage", "timer_stage"):
+                    self.records.show(limiter.algorithm, stage, window.get(f"limiter_{stage}"))
             limiter.feedback_received = window.get("limiter_feedback")
             has = window.get("limiter_flow")
             limiter.flow = self.flows[has & 0xFFFF] if has >> 16 else NONE
@@ -203,3 +231,7 @@ class Nic:
     def losses(self) -> dict[str, int]:
         """Messages lost outside of the emulated queues: none in a sound run."""
         return {f"messages to {self.name}": self._nic.window.get("feedback_lost")}
+
+    def waiting(self) -> dict[str, dict[str, int]]:
+        """Events of compiled reaction points that waited, and how long."""
+        return {} if self._compiled is None else {self.name: self._compiled.waiting()}

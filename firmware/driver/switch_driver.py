@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from firmware.compiler.point_shell import PointShell
 from firmware.driver.plan_records import Records, count_held
+from firmware.driver.point_driver import CompiledPoint
 from firmware.driver.register_mirror import RegisterMirror
 from firmware.driver.window_discovery import WindowLocation
+from firmware.registers.kernel_maps import KERNEL_POINT
 from firmware.registers.register_maps import QCN_CP, SWITCH, SWITCH_PORT
 from firmware.registers.register_window import Bus
 from orchestrator.assembly.route_tables import ports_by_address
@@ -22,14 +25,23 @@ BY_OCCUPANCY = 3
 class Switch:
     """One switch. Raises Refused, by name, when the gateware lacks a requirement of the plan."""
 
-    def __init__(self, name: str, records: Records, bus: Bus, found: list[WindowLocation]) -> None:
+    def __init__(
+        self,
+        name: str,
+        records: Records,
+        bus: Bus,
+        found: list[WindowLocation],
+        shell: PointShell | None = None,
+    ) -> None:
+        """`shell`: that of congestion points which are compiled; None: they are those of QCN."""
         self.name, self.records = name, records
         self.ports = records.ports(name)
         maps = [f.map for f in found]
-        expected = [SWITCH, *[SWITCH_PORT, QCN_CP] * len(self.ports)]
+        point = QCN_CP if shell is None else KERNEL_POINT
+        expected = [SWITCH, *[SWITCH_PORT, point] * len(self.ports)]
         if maps[0] is not SWITCH:
             raise Refused(f"gateware of {name}", f"it is a {maps[0].module}", "Name a switch.")
-        if len(maps) < len(expected) or maps != [SWITCH, *[SWITCH_PORT, QCN_CP] * (len(maps) // 2)]:
+        if len(maps) < len(expected) or maps != [SWITCH, *[SWITCH_PORT, point] * (len(maps) // 2)]:
             have = maps.count(SWITCH_PORT)
             lack = f"it has {have} ports, the plan wants {len(self.ports)}"
             raise Refused(f"gateware of {name}", lack, "Build it with more ports.")
@@ -41,7 +53,13 @@ class Switch:
         self._octets = found[1].caps >> 8
         self._switch = RegisterMirror(found[0].window(bus))
         self._at = [RegisterMirror(f.window(bus)) for f in found[1 : 1 + 2 * len(self.ports) : 2]]
-        self._cps = [RegisterMirror(f.window(bus)) for f in found[2 : 2 + 2 * len(self.ports) : 2]]
+        points = found[2 : 2 + 2 * len(self.ports) : 2]
+        self._cps = [RegisterMirror(f.window(bus)) for f in points]
+        self._compiled: dict[str, CompiledPoint] = {}
+        for port, at, cp in zip(self.ports, points, self._cps, strict=True):
+            if shell is not None and records.has(self._queue(port).congestion_point):
+                self._compiled[port] = CompiledPoint(port, records, cp, shell)
+                self._compiled[port].check(at.caps)
 
     def begin(self) -> None:
         """Configure routes, then everything else, from a clean state."""
@@ -60,6 +78,8 @@ class Switch:
             at.window.control(True, clear=True)
             at.window.set("hold_port", 0)
             cp.window.control(True, clear=True)
+        for port, point in self._compiled.items():
+            point.write_state(self._queue(port).congestion_point)
         for port, cp in zip(self.ports, self._cps, strict=True):
             queue = self._queue(port)
             cp.window.control(records.has(queue.congestion_point))
@@ -92,7 +112,9 @@ class Switch:
                     pause_quantum=QUANTUM_PS // int(queue.pause_rate),
                     pause_on=1,
                 )
-            if records.has(queue.congestion_point):
+            if port in self._compiled:
+                self._compiled[port].apply(queue.congestion_point, queue)
+            elif records.has(queue.congestion_point):
                 self._congestion_point(port, cp, queue)
 
     def _congestion_point(self, port: str, cp: RegisterMirror, queue) -> None:
@@ -148,7 +170,10 @@ class Switch:
             queue.frames = queue.frames_in - queue.frames_out - queue.frames_dropped
             queue.pause_sent = counted["pause_asked"]
             queue.feedback_value = counted["feedback_value"]
-            queue.feedback_sent = cp.window.held()["messages"]
+            if port in self._compiled:
+                self._compiled[port].read(queue.congestion_point, queue)
+            else:
+                queue.feedback_sent = cp.window.held()["messages"]
             row.bytes_out, row.frames_out = counted["sent_octets"], counted["sent_frames"]
             count_held(row, counted["paused_clocks"] * self.period)
             row.pause_received = counted["pause_received"]
@@ -165,4 +190,9 @@ class Switch:
         lost = {
             port: at.window.get("overrun") for port, at in zip(self.ports, self._at, strict=True)
         }
-        return {f"input of {port}": count for port, count in lost.items()}
+        events = {f"gate of {port}": one.losses() for port, one in self._compiled.items()}
+        return {f"input of {port}": count for port, count in lost.items()} | events
+
+    def waiting(self) -> dict[str, dict[str, int]]:
+        """Port -> events of its compiled congestion point that waited, and how long."""
+        return {port: one.waiting() for port, one in self._compiled.items()}

@@ -129,7 +129,7 @@ QUEUES = {
 }
 NODES = {
     **_all("address first_port first_limiter reacting_head reacting_tail", INDEX),
-    **_all("notification_point host_wire receiver", INDEX),
+    **_all("notification_point host_wire receiver classifier", INDEX),
     **_all("kind ports limiters", Range((0, 1 << 20), "so many at the most")),
     **_all("host_bytes host_capacity shared_bytes shared_capacity", ROOM),
     **_all("order_capacity order_bytes", ROOM),
@@ -138,6 +138,7 @@ NODES = {
     **_all("reaction_time order_timeout receiver_timer", TIME),
     **_all("routed host_port forwards", FLAG),
     "lfsr": Range((0, (1 << 32) - 1), "32 bits"),
+    "obeys_pfc": SMALL,
     "receiver_rate": RATE,
     "receiver_overhead": Range((0, 1000), "octets (plan.fields.Overhead)"),
 }
@@ -207,6 +208,9 @@ FLOWS = {
     **_all("flight flight_before", WINDOW),
     **_all("lost_made made", PAST),
     "stamps": Range((0, MOST_STAMPS), "hops whose stamps there is room for"),
+    "headers": Range((58, 94), "octets: untagged RoCEv2 to two tags and IPv6 (plan.header_table)"),
+    "ack_mark": TOS,
+    "roce": Range((0, 2), "NOT_ROCE, ROCE_WRITE or ROCE_SEND (engine.records)"),
     "drift": DRIFT,
     "phase": PAST,
 }
@@ -239,7 +243,8 @@ limiter the rate of its link (assembly.node_rows), and a new flow finds no windo
 (engine.node.rate_limiter). Their bounds are searched as those of a state."""
 SETTINGS = (
     *("link_rate", "line_rate", "service_rate", "pause_rate", "receiver_rate", "period"),
-    *("granularity", "depth", "overhead", "receiver_overhead", "capacity", "segment", "stamps"),
+    *("granularity", "depth", "overhead", "receiver_overhead", "capacity", "segment", "headers"),
+    *("stamps", "roce"),
 )
 """Fields of entities that the assembly sets and events do not change."""
 FEEDBACK_BITS = Range((0, 63), "the 6 bits of a message; only who sends probes hears an echo")

@@ -22,6 +22,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from firmware.proof.time_limit import seconds_left
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import Refused
 
 T = TypeVar("T")
@@ -139,9 +140,12 @@ def _interrupted(solver: Any, until: float) -> Iterator[None]:
                 solver.ctx.interrupt()
 
     watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
     try:
+        with deferred_signals():
+            watcher.start()
         yield
     finally:
-        done.set()
-        watcher.join()
+        with deferred_signals():
+            done.set()
+            if watcher.ident is not None:
+                watcher.join()

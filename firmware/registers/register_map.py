@@ -122,3 +122,15 @@ def placed(*registers: tuple[str, int, Access, str, str] | Register) -> tuple[Re
         result.append(Register(**fields))
         places[area] += WORD * register.words
     return tuple(result)
+
+
+def rw(
+    name: str, width: int, unit: str, reset: int, doc: str, least: int = 0, most: int | None = None
+) -> Register:
+    """A register that is kept and read back; `placed` gives it an offset."""
+    return Register(name, 0, width, "rw", unit, doc, reset, least, most)
+
+
+def counter(name: str, width: int, unit: str, doc: str) -> Register:
+    """A counter, latched by a snapshot; `placed` gives it an offset."""
+    return Register(name, 0, width, "counter", unit, doc)

@@ -15,6 +15,7 @@ module data_frame #(
     input  wire [23:0]       source,          // address indices
     input  wire [23:0]       destination,
     input  wire [2:0]        priority_code,
+    input  wire [7:0]        tos,             // octet of the IP header
     input  wire [31:0]       flow,
     input  wire [63:0]       sequence_number,
     input  wire [61:0]       created,         // ps
@@ -26,7 +27,8 @@ module data_frame #(
 );
     localparam [23:0] MAC_PREFIX = 24'h02_54_42;
     localparam [7:0]  IP_PREFIX = 8'd10;
-    localparam [15:0] VLAN_TYPE = 16'h8100, IPV4_TYPE = 16'h0800, VERSION = 16'h4500;
+    localparam [15:0] VLAN_TYPE = 16'h8100, IPV4_TYPE = 16'h0800;
+    localparam [7:0]  VERSION = 8'h45;
     localparam [11:0] VLAN_ID = 12'd1;
     localparam [15:0] DONT_FRAGMENT = 16'h4000, TTL_UDP = {8'd64, 8'd17};
     localparam [15:0] UDP_PORT = 16'hC7B1;
@@ -46,7 +48,7 @@ module data_frame #(
     wire        sender_ready;
     assign      request_ready = steps == 2'd0 && sender_ready;
     always @(posedge clk) begin
-        total <= {4'd0, VERSION} + {4'd0, packet} + {4'd0, DONT_FRAGMENT} + {4'd0, TTL_UDP}
+        total <= {4'd0, VERSION, tos} + {4'd0, packet} + {4'd0, DONT_FRAGMENT} + {4'd0, TTL_UDP}
                  + {4'd0, source_ip[31:16]} + {4'd0, source_ip[15:0]}
                  + {4'd0, destination_ip[31:16]} + {4'd0, destination_ip[15:0]};
         folded <= {1'b0, total[15:0]} + {13'd0, total[19:16]};
@@ -58,7 +60,7 @@ module data_frame #(
         .wanted(steps[1]),
         .in({MAC_PREFIX, destination, MAC_PREFIX, source,
              VLAN_TYPE, priority_code, 1'b0, VLAN_ID, IPV4_TYPE,
-             VERSION, packet, 16'd0, DONT_FRAGMENT, TTL_UDP, checksum, source_ip, destination_ip,
+             VERSION, tos, packet, 16'd0, DONT_FRAGMENT, TTL_UDP, checksum, source_ip, destination_ip,
              SOURCE_PORT_TOP, flow[10:0], UDP_PORT, packet - UDP_OVER_IP, 16'd0,
              MAGIC, flow, sequence_number, 2'd0, created}),
         .out(octets)

@@ -32,6 +32,7 @@ module flow_sources #(
     input  wire [23:0]       commit_destination,
     input  wire [2:0]        commit_priority,
     input  wire [31:0]       commit_flow,
+    input  wire [7:0]        commit_tos,
 
     output reg  [FLOWS-1:0]  waiting,         // flows with a frame
     input  wire              take_valid,      // of a flow that has one
@@ -47,6 +48,7 @@ module flow_sources #(
     output reg  [23:0]       taken_destination,
     output reg  [2:0]        taken_priority,
     output reg  [31:0]       taken_flow,
+    output reg  [7:0]        taken_tos,
 
     input  wire [FLOW_W-1:0] show_index,
     output reg  [63:0]       show_frames,     // sent
@@ -57,7 +59,7 @@ module flow_sources #(
     localparam SLOTS = FLOWS * ROOM;
     localparam [31:0] LAST_NUMBER = FLOWS - 1;
     localparam [FLOW_W-1:0] LAST = LAST_NUMBER[FLOW_W-1:0];
-    localparam CONFIG_W = 62 + 40 + 40 + 16 + 16 + 24 + 24 + 3 + 32;
+    localparam CONFIG_W = 62 + 40 + 40 + 16 + 16 + 24 + 24 + 3 + 32 + 8;
     // due, carry, room since, frames waiting, place of the first one, frames and octets sent
     localparam STATE_W = 62 + 40 + 62 + (ROOM_W + 1) + ROOM_W + 64 + 64;
 
@@ -79,6 +81,7 @@ module flow_sources #(
     reg  [23:0]       source, destination;
     reg  [2:0]        priority_code;
     reg  [31:0]       flow;
+    reg  [7:0]        tos;
     reg  [61:0]       due, room_since;
     reg  [39:0]       carry;
     reg  [ROOM_W:0]   count;
@@ -126,8 +129,8 @@ module flow_sources #(
                     state <= LOOK;
                 end
                 LOOK: begin
-                    {whole, rest, rate, length, room, source, destination, priority_code, flow}
-                        <= configs[at];
+                    {whole, rest, rate, length, room, source, destination, priority_code, flow,
+                     tos} <= configs[at];
                     {due, carry, room_since, count, head, frames, octets} <= states[at];
                     state <= setting ? SET : taking ? TAKE : CHECK;
                 end
@@ -136,7 +139,7 @@ module flow_sources #(
                     on[at] <= commit_on;
                     configs[at] <= {commit_whole, commit_rest, commit_rate, commit_length,
                                     commit_room, commit_source, commit_destination,
-                                    commit_priority, commit_flow};
+                                    commit_priority, commit_flow, commit_tos};
                     // what is left over is below the new rate: at most one ps is not carried on
                     states[at] <= {commit_start ? commit_due : due,
                                    carry < commit_rate ? carry : 40'd0,
@@ -152,6 +155,7 @@ module flow_sources #(
                     taken_destination <= destination;
                     taken_priority <= priority_code;
                     taken_flow <= flow;
+                    taken_tos <= tos;
                     if (full)
                         room_since <= now;
                     count <= count - 1'b1;

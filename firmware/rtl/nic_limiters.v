@@ -21,6 +21,17 @@ module nic_limiters #(
     input  wire [61:0]        now,            // ps
 
     input  wire               rp_on,          // timers run
+`ifdef KERNEL_LIMITER
+    input  wire               word_written,   // see kernel_limiter_registers
+    input  wire [INDEX_W-1:0] word_limiter,
+    input  wire [15:0]        word_index,
+    input  wire [63:0]        word,
+    output wire [63:0]        state_word,
+    input  wire [39:0]        patience,
+    output wire               event_started,
+    output wire               late,
+    output wire [47:0]        longest_wait,
+`endif
     input  wire [39:0]        link_rate,
     input  wire [44:0]        time_reset,
     input  wire [39:0]        byte_reset,
@@ -75,8 +86,6 @@ module nic_limiters #(
     output reg  [47:0]        show_feedback,
     output reg  [16:0]        show_flow
 );
-    localparam [1:0] FEEDBACK = 2'd0, SENT = 2'd1;
-
     // --- assignment of flows ------------------------------------------------------------------------
     reg  [FLOWS-1:0]   bound;
     reg  [INDEX_W-1:0] limiter_of [0:FLOWS-1];
@@ -158,6 +167,28 @@ module nic_limiters #(
     wire signed [41:0] write_countdown;
     wire [62:0]        write_timer;
     wire [31:0]        write_random;
+`ifdef KERNEL_LIMITER
+    kernel_limiter #(.N(N)) reaction_points (
+        .clk(clk), .rst(rst), .clear(clear), .idle(rp_idle), .link_rate(link_rate),
+        .word_written(word_written), .word_limiter(word_limiter), .word_index(word_index),
+        .word(word), .state_word(state_word), .scan_timers(rp_on), .now(now),
+        .event_valid(goes), .event_ready(rp_ready), .event_sent(is_sent), .event_index(limiter),
+        .event_binds(!bound[flow]), .event_feedback(feedback), .event_length(length),
+        .event_empty(empty), .event_now(moment),
+        .due_index(due_index), .due_empty(!backlog[flow_of[due_index]]),
+        .update_valid(update_valid), .update_ready(rate_ready), .update_index(update_index),
+        .update_active(update_active), .update_rate(update_rate),
+        .write_valid(write_valid), .write_index(write_index), .write_active(write_active),
+        .write_rate(write_rate), .write_target(write_target), .patience(patience),
+        .event_started(event_started), .late(late), .longest_wait(longest_wait)
+    );
+    assign {write_kind, write_countdown, write_timer, write_random, write_known} = 140'd0;
+    assign {write_byte_stage, write_timer_stage} = 48'd0;
+    wire unused_settings = |{time_reset, byte_reset, threshold, ai_rate, hai_rate, gd_num, gd_den,
+                             factor_num, factor_den, min_rate, cap_target, extra_fast_recovery,
+                             jitter_on, seed_valid, seed_index, seed};
+`else
+    localparam [1:0] FEEDBACK = 2'd0, SENT = 2'd1;
     qcn_rp #(.N(N)) reaction_points (
         .clk(clk), .rst(rst), .clear(clear), .ready_to_seed(write_known), .idle(rp_idle),
         .link_rate(link_rate), .time_reset(time_reset), .byte_reset(byte_reset),
@@ -177,6 +208,7 @@ module nic_limiters #(
         .write_byte_stage(write_byte_stage), .write_timer_stage(write_timer_stage),
         .write_countdown(write_countdown), .write_timer(write_timer), .write_random(write_random)
     );
+`endif
 
     // --- token buckets: a charge waits for its turn; what it does to `eligible` takes some clocks --------
     localparam [3:0] EFFECT = 4'd15;

@@ -8,6 +8,9 @@
 // frame: from the host to the wire (zeros with what is made here), from the wire to the host, where
 // bit 0 on the last word tells of a damaged frame: it is passed on, but not obeyed.
 //
+// With the macro KERNEL_LIMITER the reaction points are kernel_limiter, which the compiler makes of an
+// algorithm's kernels (firmware/compiler/limiter_shell.py); CNPs are messages as well then.
+//
 // Windows on AXI-Lite, 4 KiB each: qcn_nic, qcn_rp, token_bucket, flow_sources; the first is at BASE
 // of the chain that they are part of, NEXT is what follows the last.
 `default_nettype none
@@ -24,6 +27,9 @@ module qcn_nic #(
     parameter [31:0] NEXT = 32'd0,
     parameter TX_USER_W = 1,
     parameter RX_USER_W = 1,
+`ifdef KERNEL_LIMITER
+    parameter LIMITER_DIGEST = 32'd0,         // of the kernel_limiter that it is built with
+`endif
     parameter KEEP_W = DATA_W / 8
 ) (
     input  wire              clk,
@@ -150,6 +156,38 @@ module qcn_nic #(
     wire [15:0] threshold, gd_num, gd_den, factor_num, factor_den, seed_index;
     wire [31:0] seed;
     reg  [47:0] feedback_received, feedback_unassigned;
+`ifdef KERNEL_LIMITER
+    wire        word_written, event_started, late;
+    wire [15:0] word_limiter, word_index;
+    wire [63:0] word, state_word;
+    wire [39:0] patience;
+    wire [47:0] longest_wait;
+    reg  [47:0] rp_events, late_events;
+    assign {byte_reset, ai_rate, hai_rate, min_rate, time_reset} = 205'd0;
+    assign {threshold, gd_num, gd_den, factor_num, factor_den, seed_index, seed} = 128'd0;
+    assign {cap_target, jitter_on, extra_fast_recovery, seed_written} = 4'd0;
+    kernel_limiter_registers #(
+        .NEXT(BASE + 32'h2000), .CAPS(LIMITER_DIGEST), .CLK_HZ(CLK_HZ)
+    ) rp_registers (
+        .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[1]),
+        .s_axil_awready(awready[1]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
+        .s_axil_wvalid(wvalid[1]), .s_axil_wready(wready[1]), .s_axil_bresp(bresp[3:2]),
+        .s_axil_bvalid(bvalid[1]), .s_axil_bready(bready[1]), .s_axil_araddr(araddr),
+        .s_axil_arvalid(arvalid[1]), .s_axil_arready(arready[1]), .s_axil_rdata(rdata[63:32]),
+        .s_axil_rresp(rresp[3:2]), .s_axil_rvalid(rvalid[1]), .s_axil_rready(rready[1]),
+        .enable(rp_on), .clear(rp_clear), .snapshot(rp_snapshot), .is_idle(rp_idle),
+        .limiter(word_limiter), .word_index(word_index), .word(word),
+        .word_written(word_written), .state_word(state_word), .link_rate(link_rate),
+        .patience(patience), .feedback_received(feedback_received),
+        .feedback_unassigned(feedback_unassigned), .events(rp_events),
+        .late_events(late_events), .longest_wait(longest_wait)
+    );
+    always @(posedge clk) begin
+        rp_events <= rst || rp_clear ? 48'd0 : rp_events + {47'd0, event_started};
+        late_events <= rst || rp_clear ? 48'd0 : late_events + {47'd0, late};
+    end
+    wire unused_word = |word_limiter;
+`else
     qcn_rp_registers #(.NEXT(BASE + 32'h2000), .CAPS(LIMITERS_NUMBER), .CLK_HZ(CLK_HZ)) rp_registers (
         .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[1]),
         .s_axil_awready(awready[1]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
@@ -166,6 +204,7 @@ module qcn_nic #(
         .seed_written(seed_written), .feedback_received(feedback_received),
         .feedback_unassigned(feedback_unassigned)
     );
+`endif
 
     wire        bucket_on, bucket_clear, bucket_snapshot, bucket_idle, phase_written;
     wire [62:0] depth;
@@ -196,6 +235,7 @@ module qcn_nic #(
     wire [23:0] commit_source, commit_destination;
     wire [2:0]  commit_priority;
     wire [31:0] commit_flow;
+    wire [7:0]  commit_tos;
     wire [1:0]  commit;
     wire [63:0] flow_frames, flow_octets;
     flow_sources_registers #(
@@ -213,7 +253,7 @@ module qcn_nic #(
         .room(commit_room), .source(commit_source), .destination(commit_destination),
         .priority_code(commit_priority), .flow(commit_flow), .commit(commit),
         .commit_written(commit_written), .flow_frames(flow_frames), .flow_octets(flow_octets),
-        .flow_waiting(flow_waiting)
+        .flow_waiting(flow_waiting), .tos(commit_tos)
     );
 
     // --- the flows --------------------------------------------------------------------------------------
@@ -226,6 +266,7 @@ module qcn_nic #(
     wire [23:0]       taken_source, taken_destination;
     wire [2:0]        taken_priority;
     wire [31:0]       taken_flow;
+    wire [7:0]        taken_tos;
     flow_sources #(.FLOWS(FLOWS), .ROOM(ROOM)) sources (
         .clk(clk), .rst(rst), .clear(sources_clear), .now(now),
         .commit(commit_written), .commit_index(commit_index[FLOW_W-1:0]), .commit_on(commit[0]),
@@ -233,13 +274,13 @@ module qcn_nic #(
         .commit_rest(commit_rest), .commit_rate(commit_rate), .commit_length(commit_length),
         .commit_room(commit_room), .commit_source(commit_source),
         .commit_destination(commit_destination), .commit_priority(commit_priority),
-        .commit_flow(commit_flow), .waiting(waiting), .take_valid(leaving == TAKE && !taken),
+        .commit_flow(commit_flow), .commit_tos(commit_tos), .waiting(waiting), .take_valid(leaving == TAKE && !taken),
         .take_ready(take_ready), .take_index(next_flow), .taken(taken),
         .taken_index(taken_index), .taken_empty(taken_empty), .taken_created(taken_created),
         .taken_sequence(taken_sequence), .taken_length(taken_length),
         .taken_source(taken_source), .taken_destination(taken_destination),
         .taken_priority(taken_priority), .taken_flow(taken_flow),
-        .show_index(commit_index[FLOW_W-1:0]), .show_frames(flow_frames),
+        .taken_tos(taken_tos), .show_index(commit_index[FLOW_W-1:0]), .show_frames(flow_frames),
         .show_octets(flow_octets), .show_waiting(flow_waiting)
     );
 
@@ -262,6 +303,20 @@ module qcn_nic #(
         .offset(cnm_offset), .delta(cnm_delta), .priority_code(cnm_priority),
         .inner(cnm_inner), .msdu_length(cnm_msdu)
     );
+`ifdef KERNEL_LIMITER
+    wire         cnp_received;
+    wire [47:0]  cnp_destination;
+    cnp_parse #(.DATA_W(DATA_W)) cnp_listener (
+        .clk(clk), .rst(rst), .tdata(s_tdata), .tkeep(s_tkeep), .tvalid(came), .tlast(s_tlast),
+        .message_valid(cnp_received), .destination(cnp_destination)
+    );
+    wire         cnp = cnp_received && !damaged[2];
+`else
+    wire         cnp = 1'b0;
+    wire [47:0]  cnp_destination = 48'd0;
+`endif
+    wire         notified = cnm || cnp;
+    wire [47:0]  notified_address = cnp ? cnp_destination : cnm_destination;
     reg  [30:0]       messages [0:63];        // own flag, address, feedback
     reg  [6:0]        message_in, message_out;
     wire              message_room = message_in - message_out != 7'd64;
@@ -277,16 +332,16 @@ module qcn_nic #(
                                      && limiters_room;
     reg               answered;               // the finder has found, or not
     always @(posedge clk) begin
-        if (cnm && message_room)
-            messages[message_in[5:0]] <= {cnm_destination[47:24] == MAC_PREFIX,
-                                          cnm_destination[23:0], cnm_feedback};
+        if (notified && message_room)
+            messages[message_in[5:0]] <= {notified_address[47:24] == MAC_PREFIX,
+                                          notified_address[23:0], cnp ? 6'd0 : cnm_feedback};
         if (rst) begin
             message_in <= 7'd0;
             message_out <= 7'd0;
             asked <= 1'b0;
             answered <= 1'b0;
         end else begin
-            if (cnm && message_room)
+            if (notified && message_room)
                 message_in <= message_in + 7'd1;
             if (message_over)
                 message_out <= message_out + 7'd1;
@@ -311,6 +366,11 @@ module qcn_nic #(
     reg  [FLOWS-1:0]  backlog;                // of a flow's source, or the host's first frame
     nic_limiters #(.N(LIMITERS), .FLOWS(FLOWS)) limiters (
         .clk(clk), .rst(rst), .clear(rp_clear || bucket_clear), .now(now), .rp_on(rp_on),
+`ifdef KERNEL_LIMITER
+        .word_written(word_written), .word_limiter(word_limiter[INDEX_W-1:0]),
+        .word_index(word_index), .word(word), .state_word(state_word), .patience(patience),
+        .event_started(event_started), .late(late), .longest_wait(longest_wait),
+`endif
         .link_rate(link_rate), .time_reset(time_reset), .byte_reset(byte_reset),
         .threshold(threshold), .ai_rate(ai_rate), .hai_rate(hai_rate), .gd_num(gd_num),
         .gd_den(gd_den), .factor_num(factor_num), .factor_den(factor_den), .min_rate(min_rate),
@@ -434,7 +494,8 @@ module qcn_nic #(
     data_frame #(.DATA_W(DATA_W)) frame (
         .clk(clk), .rst(rst), .request_valid(taken), .request_ready(frame_ready),
         .length(taken_length), .source(taken_source), .destination(taken_destination),
-        .priority_code(taken_priority), .flow(taken_flow), .sequence_number(taken_sequence),
+        .priority_code(taken_priority), .tos(taken_tos), .flow(taken_flow),
+        .sequence_number(taken_sequence),
         .created(taken_created), .m_tdata(g_tdata), .m_tkeep(g_tkeep), .m_tvalid(g_tvalid),
         .m_tready(leaving == GENERATED && m_tready), .m_tlast(g_tlast)
     );
@@ -514,7 +575,7 @@ module qcn_nic #(
         end else begin
             if (message_over && !received)
                 feedback_ignored <= feedback_ignored + 48'd1;
-            feedback_lost <= feedback_lost + {47'd0, cnm && !message_room};
+            feedback_lost <= feedback_lost + {47'd0, notified && !message_room};
             feedback_received <= feedback_received + {47'd0, message_taken};
             feedback_unassigned <= feedback_unassigned + {47'd0, message_unassigned};
             pause_received <= pause_received + {47'd0, pause_obeyed};

@@ -8,7 +8,8 @@
 // With each frame that leaves go its length and `m_source`: the port that it came from; all ones:
 // no port, it was made here.
 //
-// Windows on AXI-Lite, 4 KiB each: qcn_switch, then switch_port and qcn_cp of every port.
+// Windows on AXI-Lite, 4 KiB each: qcn_switch, then switch_port and qcn_cp of every port; with the
+// macro KERNEL_POINT kernel_point in place of qcn_cp.
 `default_nettype none
 
 module qcn_switch #(
@@ -21,6 +22,10 @@ module qcn_switch #(
     parameter KEEP_HEAD = 1,
     parameter UNITS = 0,                      // see switch_port
     parameter PFC = 0,
+    parameter CNPS = 0,                       // see switch_lookup
+`ifdef KERNEL_POINT
+    parameter [31:0] POINT_DIGEST = 32'd0,    // of the kernel_point that it is built with
+`endif
     parameter [31:0] CLK_HZ = 32'd125_000_000,
     parameter ADDR_W = 20,
     parameter KEEP_W = DATA_W / 8,
@@ -171,7 +176,7 @@ module qcn_switch #(
     wire [PORT_W-1:0] to;
     wire [1:0]        kind;
     switch_lookup #(
-        .DATA_W(DATA_W), .USER_W(SOURCE_W), .PORTS(PORTS), .ROUTE_W(ROUTE_W)
+        .DATA_W(DATA_W), .USER_W(SOURCE_W), .PORTS(PORTS), .ROUTE_W(ROUTE_W), .CNPS(CNPS)
     ) lookup (
         .clk(clk), .rst(rst), .route_written(route_written), .route_index(route_address[ROUTE_W-1:0]),
         .route_valid(route[8]), .route_port(route[PORT_W-1:0]),
@@ -258,6 +263,51 @@ module qcn_switch #(
             wire [31:0] seed, random, units_seed, units_random;
             wire [19:0] searches;
             wire [23:0] units;
+`ifdef KERNEL_POINT
+            wire        word_written, arrivals_on, departures_on, marked, dropped, late, gate_lost;
+            wire [15:0] word_index;
+            wire [63:0] word, state_word;
+            wire [39:0] line_rate, service_rate, patience;
+            wire [47:0] longest_wait;
+            reg  [47:0] marks, drops, late_events, lost_events;
+            assign set_point = 30'd0;
+            assign weight = 7'd0;
+            assign intervals = 240'd0;
+            assign {sampling, counts_arriving, jitter_on} = 4'd0;
+            assign {seed, units_seed, searches, units} = 108'd0;
+            kernel_point_registers #(
+                .NEXT(NEXT_NUMBER), .CAPS(POINT_DIGEST), .CLK_HZ(CLK_HZ)
+            ) cp_registers (
+                .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[B]),
+                .s_axil_awready(awready[B]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
+                .s_axil_wvalid(wvalid[B]), .s_axil_wready(wready[B]),
+                .s_axil_bresp(bresp[2*B +: 2]), .s_axil_bvalid(bvalid[B]),
+                .s_axil_bready(bready[B]), .s_axil_araddr(araddr), .s_axil_arvalid(arvalid[B]),
+                .s_axil_arready(arready[B]), .s_axil_rdata(rdata[32*B +: 32]),
+                .s_axil_rresp(rresp[2*B +: 2]), .s_axil_rvalid(rvalid[B]),
+                .s_axil_rready(rready[B]),
+                .enable(cp_enable), .clear(cp_clear), .snapshot(cp_snapshot), .is_idle(1'b1),
+                .word_index(word_index), .word(word), .word_written(word_written),
+                .state_word(state_word), .arrivals_on(arrivals_on),
+                .departures_on(departures_on), .line_rate(line_rate),
+                .service_rate(service_rate), .patience(patience), .messages(messages),
+                .marked(marks), .dropped(drops), .events(samples), .late_events(late_events),
+                .lost_events(lost_events), .longest_wait(longest_wait)
+            );
+            always @(posedge clk)
+                if (rst || port_clear) begin
+                    marks <= 48'd0;
+                    drops <= 48'd0;
+                    late_events <= 48'd0;
+                    lost_events <= 48'd0;
+                end else begin
+                    marks <= marks + {47'd0, marked};
+                    drops <= drops + {47'd0, dropped};
+                    late_events <= late_events + {47'd0, late};
+                    lost_events <= lost_events + {47'd0, gate_lost};
+                end
+            wire unused_draws = |{random, units_random};
+`else
             qcn_cp_registers #(
                 .NEXT(NEXT_NUMBER), .CAPS(32'd0), .CLK_HZ(CLK_HZ)
             ) cp_registers (
@@ -280,6 +330,7 @@ module qcn_switch #(
                 .units_seed(units_seed), .units_random(units_random), .samples(samples),
                 .messages(messages)
             );
+`endif
 
             wire here = to == port[PORT_W-1:0] && b_tvalid;
             switch_port #(
@@ -296,6 +347,13 @@ module qcn_switch #(
                 .intervals(intervals), .sampling(sampling), .counts_arriving(counts_arriving),
                 .jitter_on(jitter_on), .seed(seed), .random(random), .searches(searches),
                 .units(units), .units_seed(units_seed), .units_random(units_random),
+`ifdef KERNEL_POINT
+                .word_written(word_written), .word_index(word_index), .word(word),
+                .state_word(state_word), .arrivals_on(arrivals_on), .departures_on(departures_on),
+                .line_rate(line_rate), .service_rate(service_rate), .patience(patience),
+                .marked(marked), .dropped(dropped), .late(late), .longest_wait(longest_wait),
+                .gate_lost(gate_lost),
+`endif
                 .bus_tdata(b_tdata), .bus_tkeep(b_tkeep), .bus_tlast(b_tlast),
                 .bus_tuser(b_source), .hold(hold[port]),
                 .data_valid(here && kind == 2'd0), .control_valid(here && kind == 2'd1),

@@ -10,6 +10,7 @@ module switch_lookup #(
     parameter USER_W = 1,
     parameter PORTS = 4,
     parameter ROUTE_W = 8,
+    parameter CNPS = 0,                       // 1: CNPs of RoCEv2 are control frames as well
     parameter KEEP_W = DATA_W / 8,
     parameter PORT_W = PORTS > 1 ? $clog2(PORTS) : 1
 ) (
@@ -36,7 +37,7 @@ module switch_lookup #(
     output reg                unroutable      // one clock for each frame without a route
 );
     localparam [1:0] DATA = 2'd0, CONTROL = 2'd1, NOWHERE = 2'd2;
-    localparam HEADER = 24;                   // octets: addresses, two tags, EtherType
+    localparam HEADER = CNPS != 0 ? 48 : 24;  // octets: addresses, two tags, EtherType; BTH
     localparam WORDS = (8 * HEADER + DATA_W - 1) / DATA_W;
     localparam DELAY = WORDS + 4;
     localparam COUNT_W = $clog2(WORDS + 1);
@@ -98,12 +99,22 @@ module switch_lookup #(
     wire [15:0] ether_type = vlan && cn_tag ? type_20 : vlan || cn_tag ? type_16 : type_12;
     wire [23:0] index = written[8*(HEADER-6) +: 24];
 
+    wire             cnp;
+    generate
+        if (CNPS != 0) begin : by_opcode
+            assign cnp = vlan && type_16 == 16'h0800 && written[8*(HEADER-28) +: 8] == 8'd17
+                         && written[8*(HEADER-42) +: 16] == 16'd4791
+                         && written[8*(HEADER-47) +: 8] == 8'h81;
+        end else begin : by_type
+            assign cnp = 1'b0;
+        end
+    endgenerate
     reg              looked, mac_control, message, ours;
     reg [PORT_W:0]   route;
     always @(posedge clk) begin
         looked <= !rst && gathered;
         mac_control <= type_12 == CONTROL_TYPE;
-        message <= ether_type == CNM_TYPE;
+        message <= ether_type == CNM_TYPE || cnp;
         ours <= written[8*(HEADER-3) +: 24] == MAC_PREFIX && index >> ROUTE_W == 24'd0;
         route <= routes[index[ROUTE_W-1:0]];
     end

@@ -10,6 +10,10 @@
 // notified; without it only arrivals are sampled. With UNITS as well, of memory in 256 octets, that
 // of any frame, drawn by occupancy: it stands in the queue as of the event, and may have left since.
 // Frames that stood there when the congestion point began to sample so, or was cleared, are not drawn.
+//
+// With the macro KERNEL_POINT the congestion point is the module kernel_point, which the compiler makes
+// of an algorithm's kernels (firmware/compiler/point_shell.py), and frames wait in arrival_gate for
+// its answer before they enter the queue; with departures on, those that leave are events as well.
 `default_nettype none
 
 module switch_port #(
@@ -55,6 +59,22 @@ module switch_port #(
     input  wire [23:0]        units,
     input  wire [31:0]        units_seed,
     output wire [31:0]        units_random,
+`ifdef KERNEL_POINT
+    input  wire               word_written,   // see kernel_point_registers
+    input  wire [15:0]        word_index,
+    input  wire [63:0]        word,
+    output wire [63:0]        state_word,
+    input  wire               arrivals_on,
+    input  wire               departures_on,
+    input  wire [39:0]        line_rate,
+    input  wire [39:0]        service_rate,
+    input  wire [39:0]        patience,
+    output wire               marked,         // events that are counted, one clock each
+    output wire               dropped,
+    output reg                late,
+    output reg  [47:0]        longest_wait,
+    output wire               gate_lost,
+`endif
 
     input  wire [DATA_W-1:0]  bus_tdata,
     input  wire [KEEP_W-1:0]  bus_tkeep,
@@ -153,7 +173,11 @@ module switch_port #(
     assign held = port_held || lane_held;
 
     // --- the two queues -------------------------------------------------------------------------------
+`ifdef KERNEL_POINT
+    localparam STAMP_W = 672 + 62;            // its header, and when it came
+`else
     localparam STAMP_W = KEEP_HEAD != 0 ? 672 : 1;
+`endif
     localparam SLOT_W = $clog2(FRAMES);
     wire [SLOT_W-1:0]  found_slot;
     wire [15:0]        found_length;
@@ -169,13 +193,18 @@ module switch_port #(
     wire [USER_W-1:0]  d_tuser;
     wire [DATA_W-1:0]  d_tdata;
     wire [KEEP_W-1:0]  d_tkeep;
+    wire               q_tvalid, q_tlast;
+    wire [DATA_W-1:0]  q_tdata;
+    wire [KEEP_W-1:0]  q_tkeep;
+    wire [USER_W-1:0]  q_tuser;
+    wire [STAMP_W-1:0] q_stamp;
     frame_fifo #(
         .DATA_W(DATA_W), .USER_W(USER_W), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(STAMP_W),
         .LATE(UNITS != 0 ? EVENTS + 4 : 0)
     ) queue (
-        .clk(clk), .rst(rst), .capacity(capacity), .stamp(header[STAMP_W-1:0]),
-        .s_tdata(bus_tdata), .s_tkeep(bus_tkeep), .s_tvalid(data_valid), .s_tready(d_ready),
-        .s_tlast(bus_tlast), .s_tuser(bus_tuser),
+        .clk(clk), .rst(rst), .capacity(capacity), .stamp(q_stamp),
+        .s_tdata(q_tdata), .s_tkeep(q_tkeep), .s_tvalid(q_tvalid), .s_tready(d_ready),
+        .s_tlast(q_tlast), .s_tuser(q_tuser),
         .frame_valid(in_valid), .frame_kept(in_kept), .frame_length(in_length),
         .frame_queue(in_queue),
         .head_valid(head_valid), .head_length(head_length), .head_stamp(head_stamp),
@@ -217,6 +246,127 @@ module switch_port #(
             queue_most <= 32'd0;
         else if (queue_octets > queue_most)
             queue_most <= queue_octets;
+
+`ifdef KERNEL_POINT
+    // --- a congestion point compiled from its kernels: it answers before a frame enters the queue ---
+    localparam EVENT_W = $clog2(EVENTS);
+    localparam [31:0] HOLD_NUMBER = EVENTS - SLACK;
+    localparam [EVENT_W:0] HOLD_FROM = HOLD_NUMBER[EVENT_W:0];
+    wire              departures = departures_on && cp_on;
+    wire              tracking = 1'b0;
+    wire              ask_valid, verdict_valid, verdict_drop, verdict_marks, gate_full;
+    wire [671:0]      ask_header, q_header;
+    wire [15:0]       ask_length;
+    wire [61:0]       ask_came, q_entered;
+    wire [7:0]        verdict_mark;
+    assign q_stamp = {q_entered, q_header};
+    arrival_gate #(.DATA_W(DATA_W), .USER_W(USER_W)) gate (
+        .clk(clk), .rst(rst), .now(now), .header(header),
+        .s_tdata(bus_tdata), .s_tkeep(bus_tkeep), .s_tvalid(data_valid), .s_tlast(bus_tlast),
+        .s_tuser(bus_tuser), .head_valid(ask_valid), .head_header(ask_header),
+        .head_length(ask_length), .head_came(ask_came), .verdict_valid(verdict_valid),
+        .verdict_drop(verdict_drop), .verdict_marks(verdict_marks), .verdict_mark(verdict_mark),
+        .taken(in_valid), .m_tdata(q_tdata), .m_tkeep(q_tkeep), .m_tvalid(q_tvalid),
+        .m_tlast(q_tlast), .m_tuser(q_tuser), .m_header(q_header), .m_entered(q_entered),
+        .full(gate_full), .lost(gate_lost)
+    );
+
+    reg  [15:0]        frames;                // in the queue
+    wire [15:0]        frames_now = frames + {15'd0, in_valid && in_kept} - {15'd0, out_valid};
+    reg  [STAMP_W-1:0] first;                 // of the frame that left a clock ago
+    reg  [187:0]       events [0:EVENTS-1];
+    reg  [671:0]       headers [0:EVENTS-1];
+    reg  [EVENT_W:0]   event_in, event_out;
+    wire [EVENT_W:0]   event_count = event_in - event_out;
+    wire               left_ready;
+    wire [61:0]        left_entered, left_time;
+    wire [15:0]        left_length, left_frames;
+    wire [31:0]        left_octets;
+    assign {left_time, left_entered, left_length, left_frames, left_octets}
+        = events[event_out[EVENT_W-1:0]];
+    always @(posedge clk) begin
+        frames <= rst ? 16'd0 : frames_now;
+        if (d_go)
+            first <= head_stamp;
+        if (out_valid && departures) begin
+            events[event_in[EVENT_W-1:0]] <= {now, first[733:672], out_length, frames_now, out_queue};
+            headers[event_in[EVENT_W-1:0]] <= first[671:0];
+        end
+        hold <= !rst && (gate_full || event_count >= HOLD_FROM);
+        if (rst || cp_clear) begin
+            event_in <= {(EVENT_W + 1){1'b0}};
+            event_out <= {(EVENT_W + 1){1'b0}};
+        end else begin
+            if (out_valid && departures)
+                event_in <= event_in + 1'b1;
+            if (left_ready)
+                event_out <= event_out + 1'b1;
+        end
+    end
+
+    wire               cp_message, cp_head, event_started;
+    wire [5:0]         cp_feedback;
+    wire signed [32:0] cp_offset, cp_delta;
+    wire [671:0]       event_header;
+    wire [15:0]        event_length;
+    wire [61:0]        happened;
+    wire [61:0]        waited = now - happened;
+    kernel_point cp (
+        .clk(clk), .rst(rst), .clear(cp_clear), .on(cp_on), .now(now),
+        .word_written(word_written), .word_index(word_index), .word(word),
+        .state_word(state_word), .arrivals_on(arrivals_on), .line_rate(line_rate),
+        .service_rate(service_rate), .capacity(capacity), .pausing(stopped),
+        .queue_octets(queue_octets), .queue_frames(frames), .ask_valid(ask_valid),
+        .ask_header(ask_header), .ask_length(ask_length), .ask_came(ask_came),
+        .verdict_valid(verdict_valid), .verdict_drop(verdict_drop),
+        .verdict_marks(verdict_marks), .verdict_mark(verdict_mark),
+        .left_valid(event_in != event_out), .left_ready(left_ready),
+        .left_header(headers[event_out[EVENT_W-1:0]]), .left_length(left_length),
+        .left_entered(left_entered), .left_time(left_time), .left_octets(left_octets),
+        .left_frames(left_frames), .message_waits(message_valid), .message_valid(cp_message),
+        .message_head(cp_head), .message_feedback(cp_feedback), .message_offset(cp_offset),
+        .message_delta(cp_delta), .event_header(event_header), .event_length(event_length),
+        .event_started(event_started), .event_time(happened)
+    );
+    assign marked = verdict_valid && verdict_marks;
+    assign dropped = verdict_valid && verdict_drop;
+    assign random = 32'd0;
+    assign units_random = 32'd0;
+    wire of_head = cp_head && head_valid;
+    always @(posedge clk) begin
+        sampled <= !rst && event_started;
+        notified <= !rst && cp_message;
+        late <= !rst && event_started && waited > {22'd0, patience};
+        if (rst || cp_clear)
+            longest_wait <= 48'd0;
+        else if (event_started && waited[47:0] > longest_wait)
+            longest_wait <= waited[47:0];
+        if (cp_message) begin
+            message_header <= of_head ? head_stamp[671:0] : event_header;
+            message_length <= of_head ? head_length : event_length;
+            message_feedback <= cp_feedback;
+            message_offset <= cp_offset;
+            message_delta <= cp_delta;
+            feedback_value <= cp_feedback;
+        end
+        if (rst || cp_clear) begin
+            message_valid <= 1'b0;
+            feedback_value <= 6'd0;
+        end else if (cp_message)
+            message_valid <= 1'b1;
+        else if (message_ready)
+            message_valid <= 1'b0;
+    end
+    wire unused_here = KEEP_HEAD != 0 || |{header_done, set_point, weight, intervals, sampling, counts_arriving,
+                         jitter_on, seed, searches, units, units_seed, found_length, found_stamp};
+    assign found_slot = {SLOT_W{1'b0}};
+`else
+    assign q_tdata = bus_tdata;
+    assign q_tkeep = bus_tkeep;
+    assign q_tvalid = data_valid;
+    assign q_tlast = bus_tlast;
+    assign q_tuser = bus_tuser;
+    assign q_stamp = header[STAMP_W-1:0];
 
     // --- the congestion point: events wait in a small queue while a sample is worked on ----------------
     reg  looking;                             // what was found is read
@@ -383,6 +533,8 @@ module switch_port #(
         else if (message_ready)
             message_valid <= 1'b0;
     end
+    wire unused_here = |{cp_about, cp_started, cp_countdown, cp_old};
+`endif
 
     // --- PAUSE asked for: of two events in one clock the arrival is first --------------------------------
     reg        left_waits;
@@ -467,9 +619,8 @@ module switch_port #(
     end
 
     wire unused = |{received_source, port_until, d_ready, c_ready, p_tuser, c_stamp,
-                    c_out, c_in_length, c_out_length, c_in_queue, c_out_queue, c_octets, cp_about,
-                    c_look_stamp, c_look_length,
-                    cp_started, cp_countdown, cp_old, pause_event_ready, timer_set, timer};
+                    c_out, c_in_length, c_out_length, c_in_queue, c_out_queue, c_octets,
+                    c_look_stamp, c_look_length, pause_event_ready, timer_set, timer};
 endmodule
 
 `default_nettype wire

@@ -8,6 +8,8 @@ from firmware.driver.nic_driver import Nic
 from firmware.driver.plan_records import NodeBlock, Records
 from firmware.driver.switch_driver import Switch
 from firmware.driver.window_discovery import discover
+from firmware.target.compiled_limiters import limiters_of, receives_cnps
+from firmware.target.compiled_points import shell_of
 from firmware.verilated.fabric_binding import Fabric
 from firmware.verilated.model_build import Model, build_fabric
 from firmware.verilated.parallel_build import build_models
@@ -85,7 +87,11 @@ def model_of(resolved: ResolvedPlan, records: Records, part: NodeBlock, period: 
             "FLOWS": _power(len(flows)),
             "ROOM": max(_power(room), 4),
         }
-        return Model("qcn_nic", (*sizes.items(), clock))
+        if (limiters := limiters_of(resolved, part.node)) is None:
+            return Model("qcn_nic", (*sizes.items(), clock))
+        sizes["LIMITER_DIGEST"] = limiters.digest
+        given = (*sizes.items(), clock)
+        return Model("qcn_nic", given, limiters.algorithm, limiters.sources, ("KERNEL_LIMITER",))
     ports = part.ports
     rows = [records.world.queues[records.indices.queues[port]] for port in ports]
     later = [a.values["buffer"] for a in resolved.actions if "buffer" in a.values]
@@ -99,7 +105,14 @@ def model_of(resolved: ResolvedPlan, records: Records, part: NodeBlock, period: 
     }
     if units := max(int(row.units) for row in rows):
         sizes["UNITS"] = max(_power(units), LEAST_UNITS)
-    return Model("qcn_switch", (*sizes.items(), clock))
+    shell = shell_of(resolved, part.node)
+    if shell is not None or receives_cnps(resolved):
+        sizes["CNPS"] = 1
+    if shell is None:
+        return Model("qcn_switch", (*sizes.items(), clock))
+    sizes["POINT_DIGEST"] = shell.digest
+    parameters = (*sizes.items(), clock)
+    return Model("qcn_switch", parameters, shell.algorithm, shell.sources, ("KERNEL_POINT",))
 
 
 def slowed(rate: int, drift: int) -> int:
@@ -133,7 +146,7 @@ class Rig:
         counts: bool = False,
     ) -> None:
         """`counts`: the models count the executions of each line."""
-        self.records = Records(gate)
+        self.records, self._resolved = Records(gate), resolved
         self.period = period_of(resolved, nodes)
         self.parts = {part.name: part for node in nodes for part in self.records.node_blocks(node)}
         models = {
@@ -194,9 +207,11 @@ class Rig:
             bus, part = self.fabric.bus(number, advance), self.parts[name]
             found = discover(bus)
             if isinstance(plan.nodes[part.node], NicNode):
-                self.drivers.append(Nic(part, self.records, bus, found))
+                shell = limiters_of(self._resolved, part.node)
+                self.drivers.append(Nic(part, self.records, bus, found, shell=shell))
             else:
-                self.drivers.append(Switch(name, self.records, bus, found))
+                shell = shell_of(self._resolved, part.node)
+                self.drivers.append(Switch(name, self.records, bus, found, shell))
 
     def apply(self) -> None:
         """Write the timeline's changes to nodes and links."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from firmware.target.compiled_points import KIND, is_compiled
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.errors import Refused
 from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Sink, Switch
+from orchestrator.plan.entity_names import link_of
 from orchestrator.plan.external_nodes import externals
 from orchestrator.plan.forwarding_hosts import forwarding_hosts
 from orchestrator.plan.timeline_actions import injections_at
@@ -16,6 +18,7 @@ TARGET = "gateware"
 PREFIX = f"target {TARGET}: "
 SIMULATED = "simulated"
 IN_VERILOG = frozenset({Capability.VERILOG})
+NOTHING: Mapping[str, Callable[[str], Iterator[Refused]]] = {}
 SHOWN = 4
 """Most locations named for the same lack."""
 UNCOUNTED = frozenset({"times_emptied"})
@@ -35,12 +38,18 @@ def _is_gateware(node: Node) -> bool:
 
 
 def check(
-    resolved: ResolvedPlan, installed: Iterable[Target], more: Iterable[Refused] = ()
+    resolved: ResolvedPlan,
+    installed: Iterable[Target],
+    more: Iterable[Refused] = (),
+    compiled: Mapping[str, Callable[[str], Iterator[Refused]]] = NOTHING,
 ) -> None:
-    """Raises Refused for all lacks of the gateware, and for those that the caller adds."""
-    reasons = list(
-        {str(lack): lack for lack in (*missing_capabilities(resolved, installed), *more)}.values()
-    )
+    """Raises Refused for all lacks of the gateware, and for those that the caller adds.
+
+    `compiled`: kind of algorithm -> refusals of one that has no module by hand, by its holder;
+    all others of these are refused.
+    """
+    missing = missing_capabilities(resolved, installed, compiled)
+    reasons = list({str(lack): lack for lack in (*missing, *more)}.values())
     if len(reasons) == 1:
         raise reasons[0]
     where: dict[tuple[str, str], list[str]] = {}
@@ -61,7 +70,11 @@ def _shortened_list(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def missing_capabilities(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refused]:
+def missing_capabilities(
+    resolved: ResolvedPlan,
+    installed: Iterable[Target],
+    compiled: Mapping[str, Callable[[str], Iterator[Refused]]] = NOTHING,
+) -> Iterator[Refused]:
     """Refusals for all requirements of a plan that the gateware lacks."""
     plan = resolved.plan
     mine = on_gateware(plan)
@@ -90,21 +103,23 @@ def missing_capabilities(resolved: ResolvedPlan, installed: Iterable[Target]) ->
         for holder, use in holders.items():
             place = TARGET if _owner(plan, kind, holder) & set(mine) else SIMULATED
             capabilities = IN_VERILOG if place == TARGET else IN_ENGINE
-            if lacks := use.algorithm.lacks(capabilities):
+            if place == TARGET and kind in compiled and is_compiled(resolved, use.algorithm):
+                yield from compiled[kind](holder)
+            elif lacks := use.algorithm.lacks(capabilities):
                 yield refusal(
                     holder,
                     f"the {kind} {use.algorithm.name} does not run on {place}, which lacks "
                     f"{' and '.join(lacks)}",
                     runs_on(use.algorithm, installed),
                 )
-            elif place == TARGET and kind == "congestion_point":
+            elif place == TARGET and kind == KIND:
                 yield from _congestion_point(holder, use.params.model_dump())
 
 
 def _owner(plan: Plan, kind: str, holder: str) -> set[str]:
     """Nodes in which a use of a plugin runs."""
     if kind == "delay_line":
-        return set(plan.links[holder].ends)
+        return set(plan.links[link_of(holder)].ends)
     if kind == "traffic":
         return {flow.node for flow in plan.flows() if flow.entry == holder}
     return {holder.split(".")[0]}
@@ -120,6 +135,12 @@ SEPARATELY_CHECKED_KEYS = {"kind", "target", "inputs", "host_queues", "reaction_
 
 def _plan_lacks(plan: Plan) -> Iterator[Refused]:
     """Refusals for features of a plan that no gateware has."""
+    if plan.headers != type(plan.headers)():
+        yield refusal(
+            "the plan",
+            "its frames have a VLAN tag of VLAN 1, IPv4, and their priority in the tag",
+            "Leave the table `headers` out, or run it on simulated or software.",
+        )
     if plan.groups:
         yield refusal("the plan", "it sends no multicast frames", "Leave `groups` out.")
     if plan.programs:

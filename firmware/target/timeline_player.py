@@ -26,7 +26,7 @@ def play_timeline(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
 
     `wait` is called before each with its time (ps) and kind, and returns at that time.
     """
-    from orchestrator.engine.node_api import run_command, take_row
+    from orchestrator.engine.node_api import COMMANDS_ACTOR, step, take_row
     from orchestrator.engine.records import MARK, SERVE
 
     _marks_last(gate)
@@ -51,11 +51,11 @@ def play_timeline(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
             sample += plan.sample_interval
         elif world.commands[clock.command].action == MARK:
             nodes.read()
-            run_command(world, now)
+            step(world, COMMANDS_ACTOR, now)
         elif world.commands[clock.command].action == SERVE:
             clock.command += 1  # gateware schedules its own departures
         else:
-            run_command(world, now)
+            step(world, COMMANDS_ACTOR, now)
             nodes.apply()
 
 

@@ -2,10 +2,17 @@
 // function is to the host; link.py and the node core have the same arithmetic of a wire:
 // a frame takes ceil((octets + overhead) * 8e12 / rate) ps and arrives `delay` ps later.
 //
-// Nodes go ahead of each other by no more than a word is on its way (`stride`), so that within such
-// a stretch none needs what another does in it: each may be clocked by a thread of its own. What it
-// puts on wires is kept apart until all have come as far, and taken in the order of the nodes. So
-// the result is the same to the bit for any number of threads.
+// Nodes go ahead of each other by no more than a word is on its way (`stride`), so that within
+// such a stretch none needs what another does in it: each may be clocked by a thread of its own.
+// What it puts on wires is kept apart until all have come as far, and taken in the order of the
+// nodes. So the result is the same to the bit for any number of threads.
+//
+// A clock in which nothing happens is not evaluated (`skip`): where no input of a node changes, no
+// word leaves and its state repeats (idle.cpp), its time goes on by whole periods of that. A node
+// at rest lags behind the others by less than a period. So that nodes rest between the words of a
+// frame, a transmitter takes a frame in a burst: all words but the last as they come, and they
+// reach the receiver as early. The last, with which a receiver has the frame, is taken and arrives
+// when a wire has it there.
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -24,6 +31,7 @@ constexpr int WORD = 8;                           // octets
 constexpr int64_t STRIDE = 256;                   // clocks of one node in one go, at most ...
 constexpr int64_t STRIDE_ABREAST = 2048;          // ... and of each where threads meet after it
 constexpr int64_t WORTH = 16;                     // clocks that are worth meeting other threads
+constexpr int64_t SETTLED = 4;                    // quiet clocks between looks whether a node rests
 
 // Where a model's signals are, in the order in which model.cpp lists them.
 struct Signals {
@@ -64,6 +72,9 @@ struct Direction {
     int sender, sender_port, receiver, receiver_port;
     int64_t rate, delay, overhead;
     bool up, reported;
+    // the frame at hand keeps the rate and the delay that it started with
+    int64_t frame_rate = 1, frame_delay = 0;
+    bool bursts = false;                          // all its words but the last go as they come
     // the transmitter: its frame at hand, and when the words that it holds are on the wire
     std::vector<int64_t> gone;
     size_t gone_at = 0;
@@ -76,6 +87,11 @@ struct Direction {
     std::vector<Word> sent;
 
     int64_t wire_time(int64_t count) const { return (count * OCTET_PS + rate - 1) / rate; }
+    int64_t frame_time(int64_t count) const {
+        return (count * OCTET_PS + frame_rate - 1) / frame_rate;
+    }
+    // ps from a word's clock at the sender to its arrival, at least
+    int64_t lead() const { return delay + wire_time(std::min<int64_t>(WORD, 1 + overhead)); }
 };
 
 struct Port {
@@ -83,15 +99,34 @@ struct Port {
     bool shows = false;                           // a word stands at the input
 };
 
+// Functions of a model, in the order of fabric_binding.py; idle.cpp has those of rest.
+struct Functions {
+    void (*eval)(void *);
+    void (*clock)(void *);                        // a rising edge
+    int64_t (*rest_period)();
+    int64_t (*state_octets)();
+    void (*mark)(void *, uint8_t *);
+    int64_t (*rest)(void *, uint8_t *, int64_t, int64_t);
+    void (*pass)(void *, const uint8_t *, int64_t);
+};
+
 struct Node {
     void *model;
-    void (*clock)(void *);                        // a rising edge
+    Functions call;
     Signals at;
     std::vector<Port> ports;
     std::deque<Access> wishes;
     std::deque<uint32_t> answers;
-    bool under_way = false, rest = false;
+    bool under_way = false, answered = false;
     std::vector<Record> records;                  // of this stretch
+    int64_t now = 0;                              // of the coming clock
+    // clocks after which its state repeats at rest, 0: it is never skipped; clocks since an input
+    // changed; of these, when its state was stored
+    int64_t rest_period = 0, quiet = 0, marked_at = 0;
+    bool marked = false, rests = false;
+    int64_t wakes_at = 0;                         // ps: something may be due then
+    int64_t skipped = 0;                          // clocks
+    std::vector<uint8_t> state;
 };
 
 inline bool bit(const uint8_t *bits, int n) { return bits[n >> 3] >> (n & 7) & 1; }
@@ -100,7 +135,8 @@ inline void put_bit(uint8_t *bits, int n, bool value) {
     bits[n >> 3] = value ? bits[n >> 3] | mask : bits[n >> 3] & uint8_t(~mask);
 }
 
-// Threads that clock nodes beside the one that asks for it. They wait at `begin` between stretches.
+// Threads that clock nodes beside the one that asks for it. They wait at `begin` between
+// stretches.
 struct Crew {
     std::barrier<> begin, end;
     std::atomic<size_t> next{0};
@@ -117,6 +153,7 @@ struct Fabric {
     int64_t now;
     bool counts;                                  // the nodes' time runs
     int cores = 1;
+    bool skips = true;                            // clocks in which nothing happens
     std::vector<Node *> nodes;
     std::vector<Direction *> directions;
     std::deque<Record> records;
@@ -124,25 +161,31 @@ struct Fabric {
     std::unique_ptr<Crew> crew;
 };
 
-void transmit(Node &n, int64_t now, Direction &d, uint64_t data, uint8_t keep, bool last) {
+void transmit(const Fabric &f, Node &n, int64_t now, Direction &d, uint64_t data, uint8_t keep,
+              bool last) {
     if (!d.within) {
+        d.frame_rate = d.rate;
+        d.frame_delay = d.delay;
+        d.bursts = f.skips && d.frame_time(WORD) >= f.period;
         d.start = d.free_at > now ? d.free_at : now;
         d.octets = 0;
         d.lost_frame = !d.up;
     }
-    if (d.within && d.start + d.wire_time(d.octets) < now)
+    if (d.within && d.start + d.frame_time(d.octets) < now)
         ++d.underruns;
     const int count = __builtin_popcount(keep);
     if (d.reported && d.octets < KEPT)
         memcpy(d.head + d.octets, &data, d.octets + WORD <= KEPT ? WORD : KEPT - d.octets);
     d.octets += count;
-    const int64_t gone = d.start + d.wire_time(d.octets);
+    const int64_t gone = d.start + d.frame_time(d.octets);
     d.gone[d.gone_at] = gone;
     d.gone_at = (d.gone_at + 1) % d.gone.size();
-    int64_t due = gone + d.delay;
+    int64_t due = gone + d.frame_delay;
     if (last) {
-        d.free_at = d.start + d.wire_time(d.octets + d.overhead);
-        due = d.free_at + d.delay;
+        d.free_at = d.start + d.frame_time(d.octets + d.overhead);
+        due = d.free_at + d.frame_delay;
+    } else if (d.bursts) {
+        due = std::min(due, now + d.lead());
     }
     if (due < d.last_due) due = d.last_due;       // a shortened delay does not reorder
     d.last_due = due;
@@ -160,21 +203,34 @@ void transmit(Node &n, int64_t now, Direction &d, uint64_t data, uint8_t keep, b
     d.within = !last;
 }
 
-// Inputs of a node for the coming edge; what its outputs hand over with it.
-inline void prepare(const Fabric &f, Node &n, int64_t now) {
+// The transmitter has room for the word that a node shows: the oldest of those held is on the
+// wire. A word that is not its frame's last is taken without, once all of the frames before are on
+// the wire: from then on each word finds room later than the one before it, by a clock at least,
+// so that the last word is taken in the same clock as without.
+inline bool has_room(const Node &n, int port, const Direction &d, int64_t now) {
+    return d.gone[d.gone_at] <= now
+        || (d.within && d.bursts && d.start <= now && bit(n.at.m_tvalid, port)
+            && !bit(n.at.m_tlast, port));
+}
+
+// Inputs of a node for the coming edge; what its outputs hand over with it. False: no input
+// changes but the time, and no word goes either way.
+inline bool prepare(const Fabric &f, Node &n, int64_t now) {
     Signals &at = n.at;
     if (f.counts) *at.now = uint64_t(now);
     const int ports = int(n.ports.size());
+    bool busy = false;
     for (int p = 0; p < ports; ++p) {
         Port &port = n.ports[p];
         if (Direction *d = port.out) {
-            // room for a word: the oldest of those held is on the wire
-            const bool ready = d->gone[d->gone_at] <= now;
+            const bool ready = has_room(n, p, *d, now);
+            busy |= ready != bit(at.m_tready, p);
             put_bit(at.m_tready, p, ready);
             if (ready && bit(at.m_tvalid, p)) {
                 uint64_t data;
                 memcpy(&data, at.m_tdata + 8 * p, 8);
-                transmit(n, now, *d, data, at.m_tkeep[p], bit(at.m_tlast, p));
+                transmit(f, n, now, *d, data, at.m_tkeep[p], bit(at.m_tlast, p));
+                busy = true;
             }
         }
         if (Direction *d = port.in) {
@@ -186,15 +242,18 @@ inline void prepare(const Fabric &f, Node &n, int64_t now) {
                 put_bit(at.s_tvalid, p, true);
                 port.shows = true;
                 if (bit(at.s_tready, p)) d->words.pop_front();
+                busy = true;
             } else if (port.shows) {
                 put_bit(at.s_tvalid, p, false);
                 port.shows = false;
+                busy = true;
             }
         }
     }
     *at.awvalid = *at.wvalid = *at.arvalid = 0;
-    if (n.rest) {
-        n.rest = false;                           // the answer's clock
+    if (n.answered) {
+        n.answered = false;                       // the answer's clock
+        busy = true;
     } else if (!n.under_way && !n.wishes.empty()) {
         const Access &a = n.wishes.front();
         n.under_way = true;
@@ -208,6 +267,7 @@ inline void prepare(const Fabric &f, Node &n, int64_t now) {
             *at.arvalid = 1;
         }
     }
+    return busy || n.under_way;
 }
 
 inline void answer(Node &n) {
@@ -218,29 +278,98 @@ inline void answer(Node &n) {
         n.answers.push_back(write ? 0 : *at.rdata);
         n.wishes.pop_front();
         n.under_way = false;
-        n.rest = true;
+        n.answered = true;
     }
 }
 
-// How many clocks a node may go ahead of the others: a word that it sends meanwhile is not at their
-// inputs before they have come as far. (So its code and state stay in the processor's caches.)
+// How many clocks a node may go ahead of the others: a word that it sends meanwhile is not at
+// their inputs before they have come as far. (So its code and state stay in the processor's
+// caches.)
 int64_t stride(const Fabric &f) {
     int64_t least = f.cores > 1 ? STRIDE_ABREAST : STRIDE;
     for (const Direction *d : f.directions)
-        if (d->sender >= 0 && d->receiver >= 0) {
-            const int64_t last_word = std::min<int64_t>(WORD, 1 + d->overhead);
-            least = std::min(least, (d->delay + d->wire_time(last_word) - 1) / f.period);
-        }
+        if (d->sender >= 0 && d->receiver >= 0)
+            least = std::min(least, (d->lead() - 1) / f.period);
     return std::max<int64_t>(least, 1);
 }
 
-void clock_node(const Fabric &f, Node &n, int64_t start, int64_t clocks) {
-    const int64_t step = f.counts ? f.period : 0;
-    for (int64_t k = 0, now = start; k < clocks; ++k, now += step) {
-        prepare(f, n, now);
-        n.clock(n.model);
-        answer(n);
+// The first clock from `now` on at which an input of a node changes or a word goes, at most `end`.
+int64_t next_input(const Node &n, int64_t now, int64_t end) {
+    for (int p = 0; p < int(n.ports.size()); ++p) {
+        const Port &port = n.ports[size_t(p)];
+        if (const Direction *d = port.out) {
+            const bool ready = has_room(n, p, *d, now);
+            if (ready != bit(n.at.m_tready, p) || (ready && bit(n.at.m_tvalid, p))) return now;
+            if (!ready) end = std::min(end, d->gone[d->gone_at]);
+            if (d->within && d->start > now) end = std::min(end, d->start);
+        }
+        if (const Direction *d = port.in)
+            if (!d->words.empty()) end = std::min(end, d->words.front().due);
     }
+    return end;
+}
+
+// Skip whole periods in which a node at rest meets nothing, up to `end`. False: its coming clock
+// has to be evaluated; true with `n.now` before `end`: less than a period is left.
+bool skip(const Fabric &f, Node &n, int64_t end) {
+    if (!n.wishes.empty() || n.answered) return false;
+    if (n.rests && n.now >= n.wakes_at) n.rests = n.marked = false;
+    if (!n.rests) {
+        if (n.quiet < SETTLED) return false;
+        if (n.marked && n.quiet - n.marked_at == n.rest_period) {
+            const int64_t clocks = n.call.rest(n.model, n.state.data(), n.now, f.period);
+            n.rests = clocks > 0;
+            n.wakes_at = n.now + std::min(clocks, INT64_MAX / 2 / f.period) * f.period;
+            n.marked = n.rests;
+        }
+        if (!n.rests) {
+            if (!n.marked && n.quiet % SETTLED == 0) {
+                n.call.mark(n.model, n.state.data());
+                n.marked = true;
+                n.marked_at = n.quiet;
+            }
+            return false;
+        }
+    }
+    const int64_t until = next_input(n, n.now, std::min(end, n.wakes_at));
+    const int64_t clocks = (until - n.now + f.period - 1) / f.period;
+    const int64_t periods = clocks / n.rest_period;
+    if (periods > 0) {
+        n.call.pass(n.model, n.state.data(), periods);
+        n.now += periods * n.rest_period * f.period;
+        n.skipped += periods * n.rest_period;
+    }
+    return until >= end;
+}
+
+void clock_once(const Fabric &f, Node &n, int64_t now) {
+    if (prepare(f, n, now)) {
+        n.quiet = 0;
+        n.marked = n.rests = false;
+    } else {
+        ++n.quiet;
+    }
+    n.call.clock(n.model);
+    answer(n);
+}
+
+void clock_node(const Fabric &f, Node &n, int64_t start, int64_t clocks) {
+    if (!f.counts) {
+        for (int64_t k = 0; k < clocks; ++k) clock_once(f, n, start);
+        return;
+    }
+    const bool skips = f.skips && n.rest_period > 0;
+    const int64_t end = start + clocks * f.period;
+    while (n.now < end) {
+        if (skips && skip(f, n, end)) return;
+        clock_once(f, n, n.now);
+        n.now += f.period;
+    }
+}
+
+// Evaluate the clocks by which a node at rest lags.
+void catch_up(const Fabric &f, Node &n) {
+    for (; f.counts && n.now < f.now; n.now += f.period) clock_once(f, n, n.now);
 }
 
 // What a stretch has put on wires, in the order of the nodes.
@@ -316,9 +445,10 @@ bool asked(const Fabric &f) {
 
 extern "C" {
 
-Fabric *fabric_new(int64_t period, int cores) {
+Fabric *fabric_new(int64_t period, int cores, int skips) {
     Fabric *f = new Fabric;
     f->cores = cores;
+    f->skips = skips != 0;
     f->period = period;
     f->now = 0;
     f->counts = false;
@@ -332,18 +462,19 @@ void fabric_delete(Fabric *f) {
     delete f;
 }
 
-int fabric_node(Fabric *f, void *model, void (*eval)(void *), void (*clock)(void *), void **signals,
-                int ports) {
+int fabric_node(Fabric *f, void *model, void **functions, void **signals, int ports) {
     Node *n = new Node;
     n->model = model;
-    n->clock = clock;
+    memcpy(&n->call, functions, sizeof n->call);
     memcpy(&n->at, signals, sizeof n->at);
+    n->rest_period = n->call.rest_period();
+    n->state.resize(size_t(n->call.state_octets()));
     n->ports.resize(size_t(ports));
     *n->at.bready = *n->at.rready = 1;
     *n->at.rst = 1;
-    for (int k = 0; k < 8; ++k) clock(model);
+    for (int k = 0; k < 8; ++k) n->call.clock(model);
     *n->at.rst = 0;
-    eval(model);
+    n->call.eval(model);
     f->nodes.push_back(n);
     return int(f->nodes.size()) - 1;
 }
@@ -384,7 +515,9 @@ void fabric_link_counts(Fabric *f, int number, int64_t *counts) {
 }
 
 void fabric_access(Fabric *f, int node, int write, uint32_t address, uint32_t value) {
-    f->nodes[size_t(node)]->wishes.push_back({address, value, write != 0});
+    Node &n = *f->nodes[size_t(node)];
+    catch_up(*f, n);
+    n.wishes.push_back({address, value, write != 0});
 }
 
 // The next answer of a node, in the order of its accesses; -1 when there is none yet.
@@ -400,6 +533,7 @@ int64_t fabric_answer(Fabric *f, int node) {
 void fabric_send(Fabric *f, int number, int64_t due, int64_t length, const uint8_t *octets,
                  int64_t known) {
     Direction &d = *f->directions[size_t(number)];
+    catch_up(*f, *f->nodes[size_t(d.receiver)]);
     for (int64_t at = 0; at < length; at += WORD) {
         const int64_t count = length - at < WORD ? length - at : WORD;
         uint64_t data = 0;
@@ -427,6 +561,13 @@ int64_t fabric_take(Fabric *f, int64_t most, int32_t *directions, int64_t *due, 
 void fabric_start(Fabric *f) { f->counts = true; f->now = 0; }
 
 int64_t fabric_clocks(Fabric *f) { return f->clocks; }
+
+// Clocks that were not evaluated, of all nodes.
+int64_t fabric_skipped(Fabric *f) {
+    int64_t total = 0;
+    for (const Node *n : f->nodes) total += n->skipped;
+    return total;
+}
 
 // Clock all nodes while time is below `until`; with `accesses` no longer than until all register
 // accesses are answered. Returns the time.

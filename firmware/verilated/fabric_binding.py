@@ -13,6 +13,16 @@ FRAME_OCTETS = 128
 """Octets of a frame that are exchanged with the host."""
 BATCH = 4096
 SIGNALS = 25
+FUNCTIONS = (
+    "model_eval",
+    "model_clock",
+    "model_rest_period",
+    "model_state_octets",
+    "model_mark",
+    "model_rest",
+    "model_pass",
+)
+"""Functions of a model that the fabric calls, in the order of `Functions` in fabric.cpp."""
 RESET_CLOCKS = 8
 ACCESS_CLOCKS = 200
 """Clocks after which a register access counts as unanswered."""
@@ -34,15 +44,16 @@ class TransmittedFrames:
 class Fabric:
     """Nodes joined by links. Time starts with `start`; registers work before.
 
-    `cores`: threads that clock nodes in parallel; results are the same for any number.
+    `cores`: threads that clock nodes in parallel; results are the same for any number. `skips`:
+    clocks in which nothing happens are not evaluated; results are the same without.
     """
 
-    def __init__(self, library: Path, period: int, cores: int = 1) -> None:
+    def __init__(self, library: Path, period: int, cores: int = 1, *, skips: bool = True) -> None:
         self._c = c = ctypes.CDLL(str(library))
         for name, result, arguments in (
-            ("fabric_new", _PTR, [_I64, _INT]),
+            ("fabric_new", _PTR, [_I64, _INT, _INT]),
             ("fabric_delete", None, [_PTR]),
-            ("fabric_node", _INT, [_PTR, _PTR, _PTR, _PTR, _PTR, _INT]),
+            ("fabric_node", _INT, [_PTR, _PTR, _PTR, _PTR, _INT]),
             ("fabric_link", _INT, [_PTR, *[_INT] * 4, *[_I64] * 3, _INT, _INT]),
             ("fabric_set_link", None, [_PTR, _INT, _I64, _I64, _INT]),
             ("fabric_link_counts", None, [_PTR, _INT, _PTR]),
@@ -52,12 +63,13 @@ class Fabric:
             ("fabric_take", _I64, [_PTR, _I64, _PTR, _PTR, _PTR, _PTR]),
             ("fabric_start", None, [_PTR]),
             ("fabric_clocks", _I64, [_PTR]),
+            ("fabric_skipped", _I64, [_PTR]),
             ("fabric_run", _I64, [_PTR, _I64, _INT]),
         ):
             function = getattr(c, name)
             function.restype, function.argtypes = result, arguments
         self.period = period
-        self._f = c.fabric_new(period, cores)
+        self._f = c.fabric_new(period, cores, int(skips))
         self._models: list[tuple[ctypes.CDLL, int]] = []
         self._directions = np.zeros(BATCH, np.int32)
         self._due = np.zeros(BATCH, np.int64)
@@ -79,9 +91,11 @@ class Fabric:
         signals = (ctypes.c_void_p * SIGNALS)()
         model = c.model_new(ctypes.cast(signals, _PTR))
         self._models.append((c, model))
-        functions = ctypes.cast(c.model_eval, _PTR), ctypes.cast(c.model_clock, _PTR)
+        functions = (ctypes.c_void_p * len(FUNCTIONS))(
+            *(ctypes.cast(getattr(c, name), _PTR).value for name in FUNCTIONS)
+        )
         number: int = self._c.fabric_node(
-            self._f, model, *functions, ctypes.cast(signals, _PTR), ports
+            self._f, model, ctypes.cast(functions, _PTR), ctypes.cast(signals, _PTR), ports
         )
         return number
 
@@ -137,6 +151,11 @@ class Fabric:
     def clocks(self) -> int:
         """Clocks so far, those before `start` too."""
         return int(self._c.fabric_clocks(self._f))
+
+    @property
+    def skipped(self) -> int:
+        """Clocks of nodes that were not evaluated, since nothing happened in them."""
+        return int(self._c.fabric_skipped(self._f))
 
     def run(self, until: int, *, accesses: bool = False) -> int:
         """Clock all nodes up to a time, or (`accesses`) until register accesses end; returns the

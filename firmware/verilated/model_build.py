@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.toolchain import verilator_environment
+from firmware.verilated.rest_state import write_rest_table
 from orchestrator import private_cache
 from orchestrator.errors import Refused, RunFailed
 from orchestrator.progress import Progress, Report
@@ -73,16 +74,22 @@ TARGET = "target gateware"
 
 @dataclass(frozen=True)
 class Model:
-    """A top module with its parameters."""
+    """A top module with its parameters, and what is compiled from kernels for it."""
 
     top: str
     parameters: tuple[tuple[str, int], ...]
+    compiled: str = ""
+    """Algorithm whose kernels are compiled into it; empty: none."""
+    generated: tuple[tuple[str, str], ...] = ()
+    """Verilog besides that of firmware/rtl: file names and texts."""
+    macros: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """Name with parameters: `qcn_switch (PORTS 3)`."""
         values = ", ".join(f"{name} {value}" for name, value in self.parameters)
-        return f"{self.top} ({values})"
+        kernels = f" with the kernels of {self.compiled}" if self.compiled else ""
+        return f"{self.top} ({values}){kernels}"
 
 
 def missing_tools() -> Refused | None:
@@ -216,11 +223,11 @@ def is_built(model: Model, *, counts: bool = False) -> bool:
 
 def _own_sources(counts: bool) -> list[Path]:
     """C++ sources of a node's library besides Verilator's output."""
-    return [HERE / "model.cpp", *([HERE / "coverage.cpp"] if counts else [])]
+    return [HERE / "model.cpp", HERE / "idle.cpp", *([HERE / "coverage.cpp"] if counts else [])]
 
 
 def _model_library(model: Model, counts: bool) -> Path:
-    files = [*sources(), *_own_sources(counts)]
+    files = [*sources(), *_own_sources(counts), HERE / "rest_state.py"]
     flags = [COMPILE_COUNTING] if counts else []
     return _cached_library(model.top, _digest(files, model, _verilator_version(), *flags))
 
@@ -257,7 +264,15 @@ def _build(model: Model, library: Path, counts: bool) -> None:
         verilate += ["--no-timing", "--noassert", "-Wno-fatal", "--language", "1364-2005"]
         verilate += ["--Mdir", "made", "--prefix", "Vnode", "--top-module", model.top]
         verilate += ["--coverage-line"] if counts else []
-        _run([*verilate, *parameters, *map(str, sources())], folder, model.title)
+        files = [*map(str, sources())]
+        for file, text in model.generated:
+            (folder / file).write_text(text)
+            files.append(file)
+        macros = [f"-D{macro}" for macro in model.macros]
+        _run([*verilate, *parameters, *macros, *files], folder, model.title)
+        # a model that counts evaluates every clock; of compiled kernels the timers are not known
+        rests = not counts and not model.generated
+        write_rest_table(folder / "made", model.top, dict(model.parameters), rests=rests)
         parts = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_cov.cpp"] * counts)]
         whole = [*_own_sources(counts), *sorted((folder / "made").glob("*.cpp"))]
         whole += [_verilator() / "include" / part for part in parts]

@@ -43,7 +43,7 @@ def test_every_module_is_listed_with_a_sentence(capsys: pytest.CaptureFixture[st
 def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "lint", "qcn_pc")
     assert code == 2
-    assert "'qcn_pc' is not accepted; one of axil_crossing" in err
+    assert "'qcn_pc' is not accepted; one of arrival_gate, axil_crossing" in err
 
 
 @pytest.mark.skipif(

@@ -95,6 +95,8 @@ def test_what_counts_is_compiled_otherwise_and_kept_apart(
     def run(command: list[str], folder: Path, what: str) -> None:
         ran.append(command)
         (folder / "out.so").touch()
+        (folder / "made").mkdir(exist_ok=True)
+        (folder / "made" / "Vnode___024root.h").touch()
 
     monkeypatch.setattr(model_build, "_run", run)
     monkeypatch.setattr(model_build, "_verilator", lambda: tmp_path)

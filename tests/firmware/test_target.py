@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from firmware.cards.card_check import check_plan
 from firmware.gateware_target import Gateware
@@ -345,6 +344,8 @@ def test_counters_of_a_phase_are_those_of_its_edges() -> None:
 @builds_models
 @pytest.mark.slow
 def test_scaled_figure_11_is_met() -> None:
+    from scipy import stats  # slow to import
+
     plan = SHIPPED / "netfpga-fig11-scaled.toml"
     gateware = on("gateware", plan)
     assert gateware.result["verdict"] == "met", gateware.result["expectations"]

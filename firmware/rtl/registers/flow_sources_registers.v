@@ -46,7 +46,8 @@ module flow_sources_registers #(
     output reg  commit_written,
     input  wire [63:0] flow_frames,
     input  wire [63:0] flow_octets,
-    input  wire [15:0] flow_waiting
+    input  wire [15:0] flow_waiting,
+    output reg  [7:0] tos
 );
     wire        write;
     wire [9:0]  write_word;
@@ -92,6 +93,7 @@ module flow_sources_registers #(
             priority_code <= 3'd0;
             flow <= 32'd0;
             commit <= 2'd0;
+            tos <= 8'd0;
         end else if (write) case (write_word)
             10'h002: begin
                 enable <= write_data[0];
@@ -139,6 +141,9 @@ module flow_sources_registers #(
                 commit <= write_data[1:0];
                 commit_written <= 1'b1;
             end
+            10'h01d: begin
+                tos <= write_data[7:0];
+            end
             default: ;
         endcase
     end
@@ -178,6 +183,7 @@ module flow_sources_registers #(
             10'h01a: read_data = flow_octets[31:0];
             10'h01b: read_data = flow_octets[63:32];
             10'h01c: read_data = {16'd0, flow_waiting};
+            10'h01d: read_data = {24'd0, tos};
             default: read_data = 32'd0;
         endcase
 

@@ -35,6 +35,8 @@ def test_folder_gets_the_module_and_its_divider(
     assert (folder / "divide.v").read_bytes() == (RTL / "divide.v").read_bytes()
     text = (folder / "kernel_qcn_rp.v").read_text()
     assert "module kernel_qcn_rp (" in text
+    clocks = json.loads(_run(capsys, "qcn-rp", "--json")[1])["events"]["feedback"]
+    assert f"  {clocks['least']} to {clocks['most']}\n" in text
     assert "feedback: 4 clocks at least, at most: " in err
     code, out, _ = _run(capsys, "trim", "--out", str(folder))
     assert out.splitlines() == [str(folder / "kernel_trim.v")]

@@ -37,6 +37,8 @@ QUICK = (
     *("deficit-round-robin", "random-flows", "go-back-n", "credit", "pfc-watchdog", "trace"),
 )
 QUICK_CALLS, CALLS = 8, 60
+FAULT_CALLS = 128
+"""Some faults of the compiler show in one call of a hundred."""
 """Calls of each kernel."""
 
 pytestmark = pytest.mark.skipif(
@@ -266,6 +268,6 @@ def test_fault_in_the_compiler_is_noticed(
     plant(monkeypatch)
     module = compile_module(ALGORITHMS[name])
     try:
-        assert _differences(ALGORITHMS[name], module, 2 * QUICK_CALLS, tmp_path)
+        assert _differences(ALGORITHMS[name], module, FAULT_CALLS, tmp_path)
     except subprocess.CalledProcessError as refused:
         pytest.fail(f"the Verilog is not built: {refused.stderr}")

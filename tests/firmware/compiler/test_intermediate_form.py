@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 
 import numpy as np
 import pytest
 
-from firmware.compiler.form_interpreter import Interpreter
+from firmware.compiler.form_interpreter import Interpreter, wrapped
 from firmware.compiler.intermediate_form import Load, Node, Operation, Store, Variable
 from firmware.compiler.kernel_lowering import lower_algorithm, lower_kernel
 from firmware.compiler.width_analysis import KernelBounds, bits_of, kernel_bounds
@@ -20,6 +21,12 @@ from tests.firmware.compiler.kernel_calls import differences, kernel_calls
 
 ALGORITHMS = [one for one in Registry.load().algorithms if kernels_of(one)]
 CALLS = 12
+
+
+@pytest.mark.parametrize("near", [0, 2**63, 2**64, 3 * 2**63, 2**65, 2**126])
+def test_numbers_wrap_as_an_int64(near: int) -> None:
+    for number in (*range(near - 2, near + 3), *range(-near - 2, 3 - near)):
+        assert wrapped(number) == ctypes.c_int64(number).value
 
 
 class BoundedInterpreter(Interpreter):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from firmware.compiler.intermediate_form import Field
 from firmware.compiler.verilog_module import EVENT_BITS, NOW_BITS
 from firmware.verilog_modules import RTL
 from tests.firmware.compiler.kernel_calls import KernelCall, differences
+from tests.firmware.icarus_bench import printed_lines
 
 CELLS = 1 << 14
 """Cells of a memory in the bench; others read 0."""
@@ -155,14 +155,8 @@ def module_differences(
     (folder / "module.v").write_text(module.verilog)
     (folder / "bench.v").write_text(bench_text(module))
     (folder / "stimulus").write_text(_stimulus(module, calls))
-    sources = ["module.v", "bench.v", str(RTL / "divide.v")]
-    build = ["iverilog", "-g2005", "-s", "bench", "-o", "bench.vvp", *sources]
-    subprocess.run(build, cwd=folder, check=True, capture_output=True, text=True)
-    done = subprocess.run(
-        ["vvp", "-n", "bench.vvp"], cwd=folder, check=True, capture_output=True, text=True
-    )
     found, writes, number = list[str](), list[tuple[int, int, int]](), 0
-    for line in done.stdout.splitlines():
+    for line in printed_lines(folder, ["module.v", "bench.v", RTL / "divide.v"]):
         kind, *rest = line.split()
         if kind == "w":
             writes.append((int(rest[0]), int(rest[1]), int(rest[2])))

@@ -119,7 +119,7 @@ def brought(room: Path, was: str = "", becomes: str = "") -> Algorithm:
     return algorithm
 
 
-def options(room: Path, sequences: int = 60, **more: Any) -> RtlOptions:
+def options(room: Path, sequences: int = 20, **more: Any) -> RtlOptions:
     return RtlOptions(room / "above_the_line.py", room / "hunted", sequences, **more)
 
 
@@ -271,7 +271,7 @@ def command(*words: str) -> Any:
 def test_the_command_tells_by_exit_code_and_json(room: Path) -> None:
     file, out = str(room / "above_the_line.py"), str(room / "hunted")
     (room / "above.v").write_text(MODULE.replace("queued >= line", "queued > line"))
-    words = ("--against", file, "--rtl", "--sequences", "60", "--out", out)
+    words = ("--against", file, "--rtl", "--sequences", "20", "--out", out)
     done = command(*words, "--json")
     assert done.exit_code == 1, done.output
     (module,) = json.loads(done.stdout)["rtl"]

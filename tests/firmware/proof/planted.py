@@ -76,9 +76,9 @@ KERNELS = [
         "congestion_point",
         "red",
         "plugins/red_marking.py",
-        ("// (params.high - params.low)", "// (params.high - queue.bytes)"),
+        ("// (high - low)", "// (high - queue.bytes)"),
         ("DRAW_BITS = 20", "DRAW_BITS = 38"),
-        ("* params.max_probability_num // params.max_probability_den", "<< params.high"),
+        ("* num // den", "<< high"),
     ),
     *_faults(
         "congestion_point",
