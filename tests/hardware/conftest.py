@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from traces.pytest_plugin.dut_description import Device
+from traces.pytest_plugin.target_runner import Lab
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -12,3 +15,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and callspec.params.get("tailback_target") == "software":
             item.add_marker(pytest.mark.software)
+
+
+@pytest.fixture
+def device(testbed: Lab) -> Device:
+    """The description of the device under test."""
+    assert testbed.device is not None
+    return testbed.device

@@ -17,7 +17,8 @@ from tests.orchestrator.targets.software import bought
 from tests.orchestrator.targets.software.black_box import Box, standing
 
 PORTS = {"nic1": "e1", "nic2": "e2", "far": "e3"}
-SUITE = Path(__file__).parent / "test_device.py"
+FOLDER = Path(__file__).parent
+SUITE = "test_device.py"
 CLONE = Path(__file__).parents[2]
 LONG = "120s"
 """For which a switch of ours stands there: longer than the suite takes."""
@@ -41,11 +42,12 @@ def suite(
     control: Any, folder: str, told: dict[str, Any], box: dict[str, Any] | None, chosen: str
 ) -> dict[str, Any]:
     """Run it. `told`: what the device's file says besides its cables, and "device": bridge, ours,
-    or one of `bought.ERRORS`. `box`: the settings of a switch of ours. Returns outcomes by test,
+    or one of `bought.ERRORS`, and "file": another file of the suite than SUITE. `box`: the settings
+    of a switch of ours. Returns outcomes by test,
     figures by name, and the share of its time for which such a switch had no core."""
     machines = Machines()
     device = machines.add("device").name
-    made = told.pop("device")
+    made, file = told.pop("device"), FOLDER / told.pop("file", SUITE)
     for name in PORTS.values():
         bought.cable(machines, device, name, f"b-{name}", 9000)
     inner = {port: f"b-{name}" for port, name in PORTS.items()}
@@ -65,7 +67,7 @@ def suite(
             forwarder.start()
             stack.callback(forwarder.join)
             stack.callback(forwarder.stop.set)
-        words = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-n", "0", "-k", chosen]
+        words = [sys.executable, "-m", "pytest", str(file), "-q", "-n", "0", "-k", chosen]
         words += ["-p", "no:cacheprovider", "--tailback-target", "software", "-rA"]
         words += ["--tailback-device", str(place / "dut.toml")]
         words += ["--tailback-figures", str(place / "figures.json")]

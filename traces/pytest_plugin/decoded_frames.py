@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.engine.frames import type_table
+from orchestrator.engine.frames import captured_tables
+from orchestrator.engine.frames.captured_codec import decode_captured
 from orchestrator.engine.frames.descriptor_reset import empty_descriptors
-from orchestrator.engine.frames.frame_codec import decode
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 
 
 @compiled
-def _decode_all(types, octets, lengths, frames):
+def _decode_all(tables, octets, lengths, frames):
+    """Decode every row; one that no codec knows stays blank."""
     for row in range(lengths.size):
-        decode(types, octets[row], lengths[row], frames[row])  # an unknown one stays blank
+        decode_captured(tables, octets[row], lengths[row], frames[row])
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Frames:
         """Decode them; `octets` uint8[n, snap] are their first ones."""
         fields = empty_descriptors(len(lengths))
         rows = np.ascontiguousarray(octets)
-        _decode_all(type_table(), rows, np.asarray(lengths, np.int64), fields)
+        _decode_all(captured_tables(), rows, np.asarray(lengths, np.int64), fields)
         return cls(np.asarray(times_ps), np.asarray(outgoing, bool), np.asarray(lengths), fields)
 
     def __len__(self) -> int:

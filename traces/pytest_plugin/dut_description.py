@@ -5,17 +5,25 @@ dut.toml:
 ports = { nic1 = "eth1", nic2 = "eth2", far = "eth3" }   # its ports, and our interfaces there
 does = ["pause", "pfc", "qcn"]    # what it is said to do, and is held to, besides forwarding
 rate = "1Gb/s"                    # of its ports
+lossless = [3]                    # priorities for which PFC is enabled; default: all
+
+[ecn]                             # with "ecn" in `does`: of the queue of priority 3
+kmin = "100KB"
+kmax = "400KB"
+pmax = "1/5"
+marks_at = "dequeue"
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from orchestrator.errors import BadInput
-from orchestrator.plan.algorithm_params import FROM_TEXT, Duration, Rate, Size
+from orchestrator.plan.algorithm_params import FROM_TEXT, Duration, Rate, Ratio, Size
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.plan.toml_text import table_in
 
@@ -29,13 +37,38 @@ QUANTUM_BITS = 512
 Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$")]
 
 
+HELD_PRIORITY, OTHER_PRIORITY = 3, 5
+"""Priority of the traffic from nic1, which PFC of the suite holds, and of that from nic2."""
+
+
+class Marking(BaseModel):
+    """ECN marking (WRED) of a queue: thresholds in octets, `pmax` is a share."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kmin: Size = Field(ge=0, le=10**8)
+    """No frame is marked up to this queue length."""
+    kmax: Size = Field(ge=2_000, le=10**8)
+    """Every ECN-capable frame is marked above it."""
+    pmax: Ratio = Field(Fraction(1), gt=0, le=1)
+    """Share of frames marked at `kmax`."""
+    marks_at: Literal["enqueue", "dequeue"] = "enqueue"
+    """When the queue's length decides about a frame."""
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.kmin >= self.kmax:
+            raise ValueError("kmin must be below kmax")
+        return self
+
+
 class Device(BaseModel):
     """Properties of a device. Times in ps, rates in bit/s, sizes in octets."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     ports: dict[Literal["nic1", "nic2", "far"], Interface]
-    does: list[Literal["pause", "pfc", "qcn"]] = []
+    does: list[Literal["pause", "pfc", "qcn", "ecn"]] = []
     rate: Rate = Field(10**9, ge=10**6, le=10**12)
     load: Rate = Field(20_000_000, ge=10**5, le=10**12)
     """Rate of each testbed NIC where nothing is to be overloaded."""
@@ -45,6 +78,10 @@ class Device(BaseModel):
     """From a PAUSE's arrival until no frame starts any more; default: what 802.3 allows."""
     cores: int | None = Field(None, ge=1, le=2)
     """That our data path spins on at most; default: two."""
+    lossless: list[Annotated[int, Field(ge=0, le=7)]] | None = Field(None, max_length=8)
+    """Priorities for which PFC is enabled, both ways; default: all."""
+    ecn: Marking | None = None
+    """ECN marking of the queue of priority 3 at port `far`."""
     set_point: Size = Field(26_000, ge=1, le=10**9)
     weight: int = Field(2, ge=0, le=64)
 
@@ -59,6 +96,18 @@ class Device(BaseModel):
             raise ValueError(
                 f"reaction: a time is expected; 802.3 has one for {rates} Gb/s, not for "
                 f"{self.rate / 1e9:g}"
+            )
+        if ("ecn" in self.does) != (self.ecn is not None):
+            raise ValueError('ecn: "ecn" among `does` and the table [ecn] are expected together')
+        if "ecn" in self.does and "pfc" not in self.does:
+            raise ValueError(
+                'does: "pfc" is expected beside "ecn": PFC holds the queue while it is filled'
+            )
+        lossless = self.lossless if "pfc" in self.does else None
+        if lossless is not None and HELD_PRIORITY not in lossless:
+            raise ValueError(
+                f"lossless: priority {HELD_PRIORITY}, which the suite holds by PFC, is expected "
+                "among them"
             )
         return self
 

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from orchestrator.run import program_fidelity
-from orchestrator.targets.software.namespace_probe import probe
 from orchestrator.targets.software.worker_process import run_job
 
-pytestmark = [pytest.mark.software, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.software,
+    pytest.mark.timeout(600),
+    pytest.mark.usefixtures("namespaces"),
+]
 
 JOB = "tests.hardware.tested:suite"
 SAID = {
@@ -35,14 +38,6 @@ SWITCH = {
     },
     "ports": {"far": {"service_rate": "20Mb/s"}},
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def namespaces() -> None:
-    """They are to be had."""
-    refused = probe()
-    if refused is not None:
-        pytest.skip(str(refused))
 
 
 def tried(folder: Path, device: str, chosen: str = "test", **said: Any) -> dict[str, Any]:

@@ -16,7 +16,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.engine.frames.frame_layout import VLAN_ID, VLAN_TYPE
+from orchestrator.engine.frames.frame_layout import OUTER_TYPE, VLAN_ID, VLAN_TYPE
+from orchestrator.engine.frames.header_options import DEFAULT, HeaderOptions
 from orchestrator.errors import Refused
 from orchestrator.targets.software.dut.dut_cables import Cable
 from orchestrator.targets.software.kernel_refusals import WHO
@@ -28,7 +29,8 @@ MAGIC = b"tBKcable"
 BROADCAST = b"\xff" * 6
 SHORTEST = 64
 TAG = struct.pack("!HH", VLAN_TYPE, VLAN_ID)
-"""What every frame of a run has behind its addresses: a priority, in our VLAN."""
+"""What every frame of a run has behind its addresses where the plan has no table `headers`: a
+priority, in our VLAN."""
 AUXDATA, ROOM = "IIIHHHH", 64
 """struct tpacket_auxdata (linux/if_packet.h): status, lengths, offsets, tag, its protocol."""
 TAGGED, PROTOCOL_TOLD, VLAN_MASK = 1 << 4, 1 << 6, 0xFFF
@@ -47,45 +49,62 @@ class Arrival:
     tagged: bool
 
 
-def probe(nonce: bytes, sent: int, source: bytes, octets: int, to: bytes = BROADCAST) -> bytes:
+def tags_of(headers: HeaderOptions) -> bytes:
+    """The VLAN tags of a plan's frames, of priority 0."""
+    return b"".join(struct.pack("!HH", kind, vlan) for kind, vlan in headers.tags)
+
+
+def probe(
+    nonce: bytes,
+    sent: int,
+    source: bytes,
+    octets: int,
+    to: bytes = BROADCAST,
+    tags: bytes = TAG,
+) -> bytes:
     """The frame that says by which cable it was sent, and how long it was."""
-    head = to + source + TAG + struct.pack("!H", ETHER_TYPE) + MAGIC + nonce
+    head = to + source + tags + struct.pack("!H", ETHER_TYPE) + MAGIC + nonce
     return (head + struct.pack("!HH", sent, octets)).ljust(octets, b"\0")
 
 
 def read(octets: bytes, nonce: bytes) -> tuple[int, int] | None:
-    """(cable, octets with its tag) of a probe of this run, the kernel having taken its tag; None of
-    any other frame."""
+    """(cable, octets with its tags) of a probe of this run, whose tags were taken; None of any
+    other frame."""
     begin = 14 + len(MAGIC) + len(nonce)
     if octets[12:14] != struct.pack("!H", ETHER_TYPE) or octets[14:begin] != MAGIC + nonce:
         return None
     if len(octets) < begin + 4:
         return None
     sent, length = struct.unpack_from("!HH", octets, begin)
-    return (
-        (sent, length) if length in (len(octets) + len(TAG), max(len(octets), SHORTEST)) else None
-    )
+    tagged = [len(octets) + len(TAG) * tags for tags in (1, 2)]
+    return (sent, length) if length in (*tagged, max(len(octets), SHORTEST)) else None
 
 
-def take(raw: socket.socket) -> tuple[bytes, bool]:
-    """A frame without its VLAN tag, and whether it had the one of our frames."""
-    octets, tagged, _ = take_at(raw)
+def take(raw: socket.socket, tags: bytes = TAG) -> tuple[bytes, bool]:
+    """A frame without its VLAN tags, and whether it had those of our frames and no others."""
+    octets, tagged, _ = take_at(raw, tags)
     return octets, tagged
 
 
-def take_at(raw: socket.socket) -> tuple[bytes, bool, str]:
+def take_at(raw: socket.socket, tags: bytes = TAG) -> tuple[bytes, bool, str]:
     """The same, and the interface that it came in by. Raises OSError."""
     octets, beside, _, origin = raw.recvmsg(65536, ROOM)
-    return octets, _is_tagged(beside), str(origin[0])
+    found = _outer_tag(beside)
+    while len(octets) >= 18 and struct.unpack_from("!H", octets, 12)[0] in (VLAN_TYPE, OUTER_TYPE):
+        found += octets[12:14] + struct.pack("!H", int.from_bytes(octets[14:16]) & VLAN_MASK)
+        octets = octets[:12] + octets[16:]
+    return octets, found == tags, str(origin[0])
 
 
-def _is_tagged(beside: Sequence[tuple[int, int, bytes]]) -> bool:
+def _outer_tag(beside: Sequence[tuple[int, int, bytes]]) -> bytes:
+    """The tag that the kernel took out of a frame, of priority 0; empty where it took none."""
     for level, kind, data in beside:
         if level == SOL_PACKET and kind == PACKET_AUXDATA:
             status, *_, tag, protocol = struct.unpack(AUXDATA, data[: struct.calcsize(AUXDATA)])
-            if status & TAGGED and tag & VLAN_MASK == VLAN_ID:
-                return not status & PROTOCOL_TOLD or protocol == VLAN_TYPE
-    return False
+            if status & TAGGED:
+                outer = protocol if status & PROTOCOL_TOLD else VLAN_TYPE
+                return struct.pack("!HH", outer, tag & VLAN_MASK)
+    return b""
 
 
 def faults(cables: Sequence[Cable], arrived: set[tuple[int, int]]) -> list[str]:
@@ -117,10 +136,14 @@ def faults(cables: Sequence[Cable], arrived: set[tuple[int, int]]) -> list[str]:
 
 
 def refuse_wrong(
-    who: str, cables: Sequence[Cable], arrived: set[tuple[int, int]], bare: set[int]
+    who: str,
+    cables: Sequence[Cable],
+    arrived: set[tuple[int, int]],
+    bare: set[int],
+    headers: HeaderOptions = DEFAULT,
 ) -> None:
     """Raises Refused where probes did not arrive as they should; `bare`: the cables that they came
-    in by without their tag."""
+    in by with other tags than those of `headers`."""
     if wrong := faults(cables, arrived):
         raise Refused(
             who,
@@ -129,6 +152,15 @@ def refuse_wrong(
         )
     if bare:
         names = ", ".join(str(cables[row]) for row in sorted(bare))
+        if headers.tags != DEFAULT.tags:
+            vlans = " in ".join(f"VLAN {vlan}" for _, vlan in reversed(headers.tags))
+            raise Refused(
+                who,
+                f"frames come out of {names} with other VLAN tags than they went in with: the "
+                f"plan's are {f'tagged, {vlans}' if vlans else 'untagged'}",
+                "Remedy: make the device's ports so, or change the plan's table `headers` "
+                "(docs/dut.md).",
+            )
         raise Refused(
             who,
             f"frames come out of {names} without the VLAN tag that they went in with, and with "
@@ -162,10 +194,16 @@ def device_paths(
 
 class Prober:
     """Probes over the cables of a plan. `addresses`: of each cable, the MAC addresses behind our
-    end of it."""
+    end of it; `headers`: those of the plan, whose tags the probes have."""
 
-    def __init__(self, cables: Sequence[Cable], addresses: Mapping[str, Sequence[bytes]]) -> None:
+    def __init__(
+        self,
+        cables: Sequence[Cable],
+        addresses: Mapping[str, Sequence[bytes]],
+        headers: HeaderOptions = DEFAULT,
+    ) -> None:
         self.cables, self.addresses = list(cables), addresses
+        self.headers, self.tags = headers, tags_of(headers)
         self.nonce = secrets.token_bytes(8)
 
     def check(self, sockets: Sequence[socket.socket], octets: int) -> None:
@@ -180,13 +218,13 @@ class Prober:
             bare |= {one.arrived for one in came if not one.tagged}
             if not faults(self.cables, arrived):
                 break
-        refuse_wrong(WHO, self.cables, arrived, bare)
+        refuse_wrong(WHO, self.cables, arrived, bare, self.headers)
         refuse_narrow(WHO, self._too_long(sockets, max(octets, SHORTEST)), octets)
 
     def _announce(self, sockets: Sequence[socket.socket]) -> None:
         for row, (cable, raw) in enumerate(zip(self.cables, sockets, strict=True)):
             for source in self.addresses[cable.ours]:
-                raw.send(probe(self.nonce, row, source, SHORTEST))
+                raw.send(probe(self.nonce, row, source, SHORTEST, tags=self.tags))
 
     def _too_long(self, sockets: Sequence[socket.socket], octets: int) -> list[str]:
         """Ways that a short frame takes, and one of so many octets does not."""
@@ -199,7 +237,7 @@ class Prober:
                     continue
                 source = self.addresses[self.cables[row].ours][0]
                 try:
-                    sockets[row].send(probe(self.nonce, row, source, octets, target))
+                    sockets[row].send(probe(self.nonce, row, source, octets, target, self.tags))
                 except OSError:  # our own interface is too narrow: it does not arrive
                     continue
             found = self._collect(sockets, PATIENCE_S, wanted_of=(wanted - came, octets))
@@ -224,7 +262,7 @@ class Prober:
         while (rest := end - time.monotonic()) > 0:
             ready, _, _ = select.select(sockets, [], [], rest)
             for raw in ready:
-                octets, tagged = take(raw)
+                octets, tagged = take(raw, self.tags)
                 if (data := read(octets, self.nonce)) is not None and data[0] < len(self.cables):
                     found.append(Arrival(data[0], sockets.index(raw), data[1], tagged))
             if wanted_of is not None:

@@ -29,7 +29,7 @@ from orchestrator.targets.software.dut.rx_sockets import (
     open_receiver,
 )
 from orchestrator.targets.software.kernel_refusals import WHO
-from orchestrator.targets.software.mtu_check import ETHERNET, TAG
+from orchestrator.targets.software.mtu_check import ETHERNET, tag_allowance
 from orchestrator.targets.software.raw_sockets import (
     ETH_P_ALL,
     PACKET_AUXDATA,
@@ -146,7 +146,7 @@ def connected_duts(
         octets = longest_of(resolved, found)
         for cable in found:
             _await_carrier(cable)
-            _check_mtu(cable, octets)
+            _check_mtu(cable, octets, tag_allowance(plan))
         progress(Progress("preparing", 0.0, f"a probe over each of {len(found)} cables"))
         _probe(plan, found, octets)
         ears = {}
@@ -175,9 +175,9 @@ def _await_carrier(cable: Cable) -> None:
         time.sleep(LOOK_S)
 
 
-def _check_mtu(cable: Cable, octets: int) -> None:
+def _check_mtu(cable: Cable, octets: int, allowance: int) -> None:
     mtu = interface_mtu(cable.interface)
-    if mtu < octets - ETHERNET - TAG:
+    if mtu < octets - ETHERNET - allowance:
         need = octets - ETHERNET
         raise Refused(
             WHO,
@@ -196,7 +196,7 @@ def _probe(plan: Plan, found: Sequence[Cable], octets: int) -> None:
             raw.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
             receive_all(raw, cable.interface)
             sockets.append(raw)
-        Prober(found, behind(plan, found)).check(sockets, octets)
+        Prober(found, behind(plan, found), plan.headers.options()).check(sockets, octets)
 
 
 def behind(plan: Plan, found: Sequence[Cable]) -> dict[str, list[bytes]]:

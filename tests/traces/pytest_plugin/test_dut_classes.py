@@ -1,0 +1,139 @@
+"""The conformance suite's figures of ECN marking and of a lossy class, held to devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.run import program_fidelity
+from orchestrator.targets.software.worker_process import run_job
+
+pytestmark = [
+    pytest.mark.software,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.usefixtures("namespaces"),
+]
+
+JOB = "tests.hardware.tested:suite"
+MARKED = {
+    "rate": "100Mb/s",
+    "load": "2Mb/s",
+    "reaction": "20ms",
+    "cores": 1,
+    "does": ["pfc", "ecn"],
+    "file": "test_device_marking.py",
+}
+ECN = {"kmin": "20KB", "kmax": "100KB", "pmax": "1/2"}
+"""Of every device, and what is right."""
+CLASSES = {
+    "rate": "100Mb/s",
+    "load": "2Mb/s",
+    "service": "10Mb/s",
+    "reaction": "20ms",
+    "cores": 1,
+    "does": ["pfc"],
+    "lossless": [3],
+    "file": "test_device_lossy.py",
+}
+
+
+def marking(**settings: Any) -> dict[str, Any]:
+    """A switch that marks as stated, but for some settings."""
+    right = {"plugin": "red", "low": "20KB", "high": "100KB", "max_probability": "1/2"}
+    return {"buffer": "400KB", "congestion_point": right | settings}
+
+
+def tried(folder: Path, told: dict[str, Any], box: dict[str, Any]) -> dict[str, Any]:
+    """What the suite reports of a switch of ours; skipped where it judges nothing."""
+    found: dict[str, Any] = run_job(JOB, str(folder), {"device": "ours", **told}, box, "test")
+    found["missed"] = {name for name, one in found["figures"].items() if not one["kept"]}
+    assert "ERROR" not in found["said"], found["said"]
+    if ": void" in found["said"]:
+        pytest.skip("the machine did not let the suite judge: " + found["said"][-500:])
+    return found
+
+
+def unless_denied(found: dict[str, Any]) -> None:
+    """Skip where a right switch misses a figure in time while it had no core."""
+    if found["missed"] and found["waited"] > program_fidelity.DENIED[0]:
+        pytest.skip(f"the box had no core for {found['waited']:.1%} of its time")
+
+
+@pytest.mark.parametrize(("at", "mark"), [("enqueue", "arrival"), ("dequeue", "departure")])
+def test_a_switch_that_marks_as_stated_passes(tmp_path: Path, at: str, mark: str) -> None:
+    found = tried(tmp_path, MARKED | {"ecn": ECN | {"marks_at": at}}, marking(mark=mark))
+    assert found["missed"] == set(), found["said"]
+    assert found["code"] == 0, found["said"]
+    assert len(found["figures"]) == 6, found["said"]
+
+
+WRONG = {
+    "kmin 10 KB": ({"low": "10KB"}, "ECN: frames marked below Kmin"),
+    "kmax 130 KB": ({"high": "130KB"}, "ECN: frames not marked above Kmax"),
+    "pmax 1": ({"max_probability": 1}, "ECN: share of frames marked from Kmin to Kmax"),
+    "a step at 60 KB": ({"low": "60KB", "high": "60001B"}, "ECN: parts of the range off the line"),
+    "at dequeue": ({"mark": "departure"}, "ECN: marks at dequeue"),
+    "another class": (
+        {"plugin": "red-by-class", "vector": 1 << 5},
+        "ECN: frames not marked above Kmax",
+    ),
+}
+"""Settings of a switch, and a figure that misses it."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_switch_that_marks_otherwise_misses(tmp_path: Path, name: str) -> None:
+    settings, figure = WRONG[name]
+    box = marking(**settings)
+    if "plugin" in settings:
+        box["congestion_point"] = settings
+    found = tried(tmp_path, MARKED | {"ecn": ECN}, box)
+    assert figure in found["missed"], found["said"]
+    if name == "at dequeue":
+        assert found["missed"] == {figure}, found["said"]
+        assert "the device marks at dequeue, enqueue is stated" in found["said"]
+    assert found["code"] == 1, found["said"]
+
+
+def lossy(**settings: Any) -> dict[str, Any]:
+    """A switch with PFC on priority 3 alone, but for some settings."""
+    pause = {"plugin": "pfc", "high": "40KB", "low": "20KB"}
+    right = {
+        "buffer": "60KB",
+        "ports": {"far": {"service_rate": "10Mb/s"}},
+        "pause": pause,
+        "pause_priorities": [3],
+        "obeys_pfc": [3],
+    }
+    return {name: one for name, one in (right | settings).items() if one is not None}
+
+
+ON = "PFC for a lossy class: frames of it that start meanwhile, of those sent"
+OWN = "lossy class in congestion: PFC frames that pause it"
+
+
+def test_a_switch_whose_lossy_class_ignores_pfc_passes(tmp_path: Path) -> None:
+    found = tried(tmp_path, CLASSES, lossy())
+    unless_denied(found)
+    assert found["missed"] == set(), found["said"]
+    assert found["code"] == 0, found["said"]
+    assert len(found["figures"]) == 3, found["said"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "figures"),
+    [
+        ({"obeys_pfc": None}, {ON}),
+        ({"pause_priorities": None}, {OWN}),
+    ],
+    ids=["obeys all", "holds all"],
+)
+def test_a_switch_with_pfc_on_a_lossy_class_misses(
+    tmp_path: Path, settings: dict[str, Any], figures: set[str]
+) -> None:
+    found = tried(tmp_path, CLASSES, lossy(**settings))
+    assert figures <= found["missed"], found["said"]
+    assert found["code"] == 1, found["said"]
