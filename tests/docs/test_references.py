@@ -24,7 +24,6 @@ from orchestrator.registry import Registry
 from orchestrator.terminal import exit_codes
 from orchestrator.terminal.plan_loading import load_plan
 from tests.docs.measured import Measured
-from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from traces.metrics import UNITS
 
 ROOT = Path(__file__).parents[2]
@@ -153,7 +152,7 @@ def test_what_the_reference_says_is_measured() -> None:
 
 @pytest.mark.software
 def test_what_real_frames_of_programs_measure_is_in_the_reference(
-    namespaces: None,  # noqa: F811
+    namespaces: None,
 ) -> None:
     plan = load_plan(os.fspath(PROGRAMS), [])
     found = Measured.of(plan, "software")

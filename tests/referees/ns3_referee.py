@@ -7,7 +7,6 @@ and when, is compared frame by frame. DCTCP: two bulk flows, over seeds; means w
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ import scipy.stats
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import tailback
+from tests.referees.ns3_programs import compiled, lack
 from traces.compare.agreement_criterion import queues_agree, utilizations_agree
 from traces.dissect.native_frames import descriptors
 from traces.pcapng.pcapng_reader import read
@@ -60,22 +60,9 @@ Arrival = tuple[int, int, int]
 """Flow, sequence number, time (ns)."""
 
 
-def lack() -> str | None:
-    """The reason why ns-3 cannot run here; None: it can."""
-    if shutil.which("g++") is None:
-        return "g++ is not installed"
-    if not Path("/usr/include/ns3/core-module.h").exists():
-        return "ns-3 is not installed: apt-get install libns3-dev"
-    return None
-
-
 def build(folder: Path) -> Path:
     """The program of ns-3, compiled into `folder`."""
-    program = folder / "ns3_dumbbell"
-    line = ["g++", "-O1", "-std=c++17", "-o", str(program), str(SOURCE)]
-    libraries = [f"-lns3-{name}" for name in MODULES]
-    subprocess.run([*line, *libraries], check=True, timeout=250)
-    return program
+    return compiled(SOURCE, MODULES, folder, "-O1")
 
 
 def output_of(program: Path, *words: object) -> list[list[str]]:

@@ -11,12 +11,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import ns3_referee
 
+from tests.referees.ns3_programs import lack
+
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if (reason := ns3_referee.lack()) is not None:
+    if (reason := lack()) is not None:
         pytest.skip(reason)
     return ns3_referee.build(tmp_path_factory.mktemp("ns3"))
 
