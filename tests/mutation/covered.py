@@ -179,6 +179,12 @@ TWO_FORMS = {"orchestrator/engine/frames/unaligned.py"}
 """Files that hold a plain form and a compiled one: what survives plain is tried compiled."""
 EXAMPLES = {file: room.examples for room in ROOMS for file in room.files}
 TESTS = {file: tests for room in ROOMS for file, tests in room.files.items()}
+DEFERRAL = tuple(f"{NODE}/node/test_{one}.py" for one in ("late_inside", "lazy_nic"))
+NEAREST = TESTS | {
+    f"orchestrator/engine/node/{name}.py": DEFERRAL
+    for name in ("event_sync", "departure_time", "egress_queue", "crossbar_grants")
+}
+"""Of files that are drawn, too: whole short runs show what a deferred event changes."""
 
 
 def module(file: str) -> str:
