@@ -10,8 +10,9 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 DEMO := build/demo
 PYTEST := $(BIN)/python -m pytest
 PYTEST_ARGS ?=
-# Whole modules, in the order of tests/conftest.py: the long ones first.
-BY_MODULE := --dist loadscope --no-loadscope-reorder
+# Whole modules, in the order of tests/conftest.py: the long ones first. A process that dies ends the
+# tests: with another in its place they would wait for ever.
+BY_MODULE := --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 # Two processes more than cores: a third of the time of tests that are not slow is waiting for other
 # processes, timers and sockets.
 WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
