@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from collections import Counter
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -17,10 +18,6 @@ settings.register_profile("same-every-time", derandomize=True, deadline=None, pr
 settings.load_profile("same-every-time")
 
 describe_once()
-
-gc.disable()
-"""Until all tests are collected: what is made up to then stays, so that looking for garbage in it
-is in vain."""
 
 os.environ.setdefault(private_cache.KEY, str(private_cache.key_file()))
 """A test that points XDG_STATE_HOME elsewhere would have its processes compile the engine anew, and
@@ -96,11 +93,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path not in first, -count[item.path], item.path))
 
 
-def pytest_collection_finish() -> None:
-    """From here on garbage is looked for in what tests make, not in all modules of all tests.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Garbage is looked for in what tests make, not in all modules of all tests, which stay.
 
     A full collection would go through 700 modules and 14 000 items, which takes half a second of
     each test of the console and of the controller, for these collect.
     """
-    gc.freeze()
-    gc.enable()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
