@@ -21,15 +21,21 @@ class Collector:
 
     def begin(self) -> None:
         """Freeze the objects made so far, mostly by imports, and take over from Python's
-        collector."""
+        collector.
+
+        Where much is frozen already, the process that opened the console did so, and it stays.
+        """
         gc.collect()
-        gc.freeze()
+        self._freezes = gc.get_freeze_count() < ENOUGH
+        if self._freezes:
+            gc.freeze()
         gc.disable()
 
     def end(self) -> None:
         """As it was before."""
         gc.enable()
-        gc.unfreeze()
+        if self._freezes:
+            gc.unfreeze()
 
     def look(self, quiet_s: float) -> None:
         """Collect when it is due; the user has been idle for `quiet_s` (s)."""

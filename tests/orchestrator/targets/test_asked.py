@@ -14,6 +14,8 @@ LOOKS = {"getattr", "hasattr"}
 
 def looked_into(text: str) -> list[str]:
     """What `getattr` and `hasattr` are called on that is called a target."""
+    if not any(look in text for look in LOOKS):
+        return []  # most files: not worth a syntax tree
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
     looks = [one for one in calls if isinstance(one.func, ast.Name) and one.func.id in LOOKS]
     on = [ast.unparse(one.args[0]) for one in looks if one.args]

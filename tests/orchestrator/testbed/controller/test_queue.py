@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import weakref
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -26,6 +27,12 @@ BED = Testbed.model_validate(
         "machines": {name: {"address": "tcp://127.0.0.1:1", "key": KEY} for name in "ab"},
     }
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def earlier_modules_objects_frozen() -> None:
+    """A controller collects after each run: to go through what other modules left takes seconds."""
+    gc.freeze()
 
 
 class Ring:
