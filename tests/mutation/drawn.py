@@ -44,7 +44,7 @@ PLANTED = """
 import runpy
 from pathlib import Path
 text = Path({text!r}).read_text()
-runpy.run_path({planting!r})["plant"]({{{module!r}: lambda _: text}})
+runpy.run_path({planting!r})["plant"](dict.fromkeys({modules!r}, lambda _: text))
 """
 
 
@@ -92,13 +92,20 @@ def beside(file: str) -> list[str]:
     return [*listed, *others][: max(MOST_FILES, len(listed))]
 
 
+def called(file: str) -> list[str]:
+    """The names that a file is imported by: pytest has our plugin by one of its own."""
+    name = module(file).removesuffix(".__init__")
+    package, alias = "traces.pytest_plugin.", "_tailback_pytest_plugin."
+    return [name, *([name.replace(package, alias)] if name.startswith(package) else [])]
+
+
 def _run(words: list[str], marks: str, *, planted: tuple[str, str], folder: str) -> tuple[int, str]:
-    """Run tests with these marks where a module has this text; pytest's exit code and output. A run
+    """Run tests with these marks where a file has this text; pytest's exit code and output. A run
     without an end has the code -9."""
     text, start = Path(folder) / "planted.py", Path(folder) / AT_START
     text.write_text(planted[1])
-    names = {"planting": str(HERE / "tests/planting.py"), "module": planted[0], "text": str(text)}
-    start.write_text(PLANTED.format(**names))
+    planting, modules = str(HERE / "tests/planting.py"), called(planted[0])
+    start.write_text(PLANTED.format(planting=planting, modules=modules, text=str(text)))
     path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": path}
     command = [sys.executable, "-m", "pytest", *CHOSEN, marks, *words]
@@ -127,7 +134,7 @@ def tried(fault: Fault) -> tuple[str, str]:
     if not tests:
         return UNTESTED, ""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        planted = module(fault.file).removesuffix(".__init__"), fault.mutant.text
+        planted = fault.file, fault.mutant.text
         codes = []
         for marks in (SHARED, REAL_FRAMES):
             code, text = _run(tests, marks, planted=planted, folder=folder)
