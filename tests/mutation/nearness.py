@@ -25,13 +25,16 @@ Weights = dict[str, float]
 
 
 def nearest(file: str, count: int) -> list[str]:
-    """So many test files, the nearest first; the one of the file's name comes before all."""
+    """So many test files, the nearest first; before all that of the file's name and of its
+    folder's."""
     steps, weights = _importers(file), _weighed(_words(file))
-    own = Path("tests") / Path(file).parent / f"test_{Path(file).name}"
+    folder = Path("tests") / Path(file).parent
+    named = [str(folder / f"test_{Path(file).name}"), str(folder.parent / f"test_{folder.name}.py")]
 
-    def distance(test: str) -> tuple[bool, float, str]:
+    def distance(test: str) -> tuple[int, float, str]:
+        place = named.index(test) if test in named else len(named)
         near = _likeness(weights, _tests()[test]) + IMPORTED.get(steps.get(test, 0), 0)
-        return Path(test) != own, -near - FOLDER * _shared_folders(file, test), test
+        return place, -near - FOLDER * _shared_folders(file, test), test
 
     return sorted(_tests(), key=distance)[:count]
 

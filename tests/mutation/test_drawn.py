@@ -56,6 +56,7 @@ def test_pure_modules_hold_nothing_that_is_compiled() -> None:
         ("orchestrator/run/verdict.py", "tests/orchestrator/run/test_verdict.py"),
         ("traces/capsule/tolerance.py", "tests/traces/capsule/test_tolerance.py"),
         ("orchestrator/console/dialogs.py", "tests/orchestrator/console/test_key_actions.py"),
+        ("traces/analysis/analysis_summary.py", "tests/traces/test_analysis.py"),
         ("orchestrator/errors.py", "tests/"),
     ],
 )
