@@ -3,10 +3,10 @@
     python -m tests.mutation.drawn --draw 60 --seed 1 [--pure] [--out FILE]
 
 A file is drawn by its lines, then one of its mutants. The tests beside a file are those of
-`covered.py`; else the test file of its name, those that import it, and others of its folder, so
-many in all. Where these pass, those of them that need real frames are run too. Each fault is
-planted at the import of a process of its own; the test that failed has to pass without the fault,
-or the fault counts as not found.
+`covered.py`, then the nearest test files (`nearness.py`), so many in all. Where these pass, those
+of them that need real frames are run too. Each fault is planted at the import of a process of its
+own and of those that this one starts; the test that failed has to pass without the fault, with as
+much to compile, or the fault counts as not found.
 """
 
 from __future__ import annotations
@@ -24,28 +24,27 @@ from pathlib import Path
 
 from tests.mutation.covered import HERE, NEAREST, files_of, module
 from tests.mutation.mutants import Mutant, drawn_mutant
+from tests.mutation.nearness import PACKAGES, nearest
 from tests.scores import Score, Survivor, write_score
 
-PACKAGES = ("orchestrator", "plugins", "traces", "traffic", "firmware", "tailback")
 CHOSEN = ("-q", "-x", "-n0", "-p", "no:cacheprovider", "-m")
 SHARED, REAL_FRAMES = "not slow and not software", "not slow and software"
 COMPILES = re.compile(r"^@(compiled|inlined)|\bKernel\b|kernels=", re.MULTILINE)
-MOST_FILES = 6
-"""Of test files the shortest ones: they are the nearest to a module."""
+MOST_FILES = 12
 NONE_SELECTED = 5
 PASSED = (0, NONE_SELECTED)
-LIMIT_S = 240.0
+LIMIT_S = 400.0
 KILLED, SURVIVED, UNTESTED, TIMED_OUT = "killed", "survived", "no test beside it", "no end"
 UNDECIDED = "undecided"
 """The test that failed fails without the fault as well."""
 FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
+AT_START = "sitecustomize.py"
+"""Python imports it before all else, in each process that inherits the path."""
 PLANTED = """
-import sys
+import runpy
 from pathlib import Path
-from tests.planting import plant
-plant({sys.argv[1]: lambda _: Path(sys.argv[2]).read_text()})
-import pytest
-sys.exit(pytest.main(sys.argv[3:]))
+text = Path({text!r}).read_text()
+runpy.run_path({planting!r})["plant"](dict.fromkeys({modules!r}, lambda _: text))
 """
 
 
@@ -87,44 +86,31 @@ def drawn(count: int, seed: int, *, pure: bool) -> list[Fault]:
 
 
 def beside(file: str) -> list[str]:
-    """The tests nearest to a file."""
-    if file in NEAREST:
-        return [one for one in NEAREST[file] if (HERE / one.partition("::")[0]).exists()]
-    folder = HERE / "tests" / Path(file).parent
-    while not folder.is_dir():
-        folder = folder.parent
-    package, _, name = module(file).rpartition(".")
-    imports = re.compile(
-        rf"^\s*(from {re.escape(module(file))} import|import {re.escape(module(file))}\b"
-        rf"|from {re.escape(package)} import [^\n]*\b{name}\b)",
-        re.MULTILINE,
-    )
-    others = re.compile(rf"^\s*from {re.escape(package)}(\.\w+)? import", re.MULTILINE)
-
-    def distance(path: Path) -> tuple[bool, bool, bool, bool, int]:
-        is_own, text = path == folder / f"test_{name}.py", path.read_text()
-        importing, near = imports.search(text) is not None, others.search(text) is not None
-        return not is_own, not importing, not near, path.parent != folder, path.stat().st_size
-
-    every = (HERE / "tests").rglob("test_*.py")
-    found = [path for path in every if path.parent == folder or not distance(path)[1]]
-    return [str(path.relative_to(HERE)) for path in sorted(found, key=distance)[:MOST_FILES]]
+    """The tests of a file, the nearest first."""
+    listed = [one for one in NEAREST.get(file, ()) if (HERE / one.partition("::")[0]).exists()]
+    others = [one for one in nearest(file, MOST_FILES) if one not in files_of(tuple(listed))]
+    return [*listed, *others][: max(MOST_FILES, len(listed))]
 
 
-def _run(
-    words: list[str], marks: str, *, planted: tuple[str, str] | None, folder: str
-) -> tuple[int, str]:
-    """Run tests with these marks; pytest's exit code and output. A run without an end has the code
-    -9."""
-    options = [*CHOSEN, marks, *words]
-    command = [sys.executable, "-m", "pytest", *options]
-    environment = dict(os.environ)
-    if planted is not None:
-        text = Path(folder) / "planted.py"
-        text.write_text(planted[1])
-        command = [sys.executable, "-c", PLANTED, planted[0], str(text), *options]
-        if COMPILES.search(planted[1]):
-            environment["NUMBA_CACHE_DIR"] = folder  # nothing that was compiled before is used
+def called(file: str) -> list[str]:
+    """The names that a file is imported by: pytest has our plugin by one of its own."""
+    name = module(file).removesuffix(".__init__")
+    package, alias = "traces.pytest_plugin.", "_tailback_pytest_plugin."
+    return [name, *([name.replace(package, alias)] if name.startswith(package) else [])]
+
+
+def _run(words: list[str], marks: str, *, planted: tuple[str, str], folder: str) -> tuple[int, str]:
+    """Run tests with these marks where a file has this text; pytest's exit code and output. A run
+    without an end has the code -9."""
+    text, start = Path(folder) / "planted.py", Path(folder) / AT_START
+    text.write_text(planted[1])
+    planting, modules = str(HERE / "tests/planting.py"), called(planted[0])
+    start.write_text(PLANTED.format(planting=planting, modules=modules, text=str(text)))
+    path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": path}
+    command = [sys.executable, "-m", "pytest", *CHOSEN, marks, *words]
+    if COMPILES.search(planted[1]):
+        environment["NUMBA_CACHE_DIR"] = folder  # nothing that was compiled before is used
     with subprocess.Popen(
         command,
         cwd=HERE,
@@ -148,7 +134,7 @@ def tried(fault: Fault) -> tuple[str, str]:
     if not tests:
         return UNTESTED, ""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        planted = module(fault.file), fault.mutant.text
+        planted = fault.file, fault.mutant.text
         codes = []
         for marks in (SHARED, REAL_FRAMES):
             code, text = _run(tests, marks, planted=planted, folder=folder)
@@ -158,7 +144,9 @@ def tried(fault: Fault) -> tuple[str, str]:
         else:
             return UNTESTED if codes == [NONE_SELECTED] * 2 else SURVIVED, ""
         names = FAILED_LINE.findall(text)
-        again, _ = _run(names[:1] or tests, marks, planted=None, folder=folder)
+        planted = planted[0], (HERE / fault.file).read_text()
+        with tempfile.TemporaryDirectory(dir=folder) as inside:  # with as much to compile
+            again, _ = _run(names[:1] or tests, marks, planted=planted, folder=inside)
         test = names[0] if names else "" if code < 0 else "at import"
         if again != 0:
             return UNDECIDED, test

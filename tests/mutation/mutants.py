@@ -81,7 +81,7 @@ def drawn_mutant(path: Path, draw: random.Random) -> Mutant | None:
 def _changes(text: str) -> Iterator[Change]:
     """Operators with the number and the line of each of their places."""
     tree = ast.parse(text)
-    idle, units = set(_annotations(tree)), set(_units(tree))
+    idle, units = {*_annotations(tree), *_cache_sizes(tree)}, set(_units(tree))
     provider = OperatorProvider()
     operators = {name: provider[name]() for name in OPERATORS}
     operators["RemoveStatement"] = RemoveStatement()
@@ -151,9 +151,8 @@ def _annotations(tree: ast.AST) -> Iterator[tuple[int, int]]:
         for name in ("annotation", "returns"):
             part = getattr(node, name, None)
             for inner in ast.walk(part) if part is not None else ():
-                if hasattr(inner, "lineno"):
-                    for column in range(inner.col_offset, (inner.end_col_offset or 0) + 1):
-                        yield inner.lineno, column
+                if isinstance(inner, ast.expr):
+                    yield from _tokens(inner)
 
 
 def _units(tree: ast.AST) -> Iterator[tuple[int, int]]:
@@ -161,6 +160,21 @@ def _units(tree: ast.AST) -> Iterator[tuple[int, int]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value >= UNIT:
             yield node.lineno, node.col_offset
+
+
+def _cache_sizes(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    """Where the tokens of an lru_cache's size begin: it says how often a function is called that
+    has the same result each time, not what the result is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("lru_cache"):
+            sizes = (key.value for key in node.keywords if key.arg == "maxsize")
+            for size in (*node.args[:1], *sizes):
+                yield from _tokens(size)
+
+
+def _tokens(part: ast.expr) -> Iterator[tuple[int, int]]:
+    for column in range(part.col_offset, (part.end_col_offset or 0) + 1):
+        yield part.lineno, column
 
 
 def _spans(tree: ast.AST) -> dict[int, tuple[int, int]]:

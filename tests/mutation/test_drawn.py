@@ -55,6 +55,8 @@ def test_pure_modules_hold_nothing_that_is_compiled() -> None:
     [
         ("orchestrator/run/verdict.py", "tests/orchestrator/run/test_verdict.py"),
         ("traces/capsule/tolerance.py", "tests/traces/capsule/test_tolerance.py"),
+        ("orchestrator/console/dialogs.py", "tests/orchestrator/console/test_key_actions.py"),
+        ("traces/analysis/analysis_summary.py", "tests/traces/test_analysis.py"),
         ("orchestrator/errors.py", "tests/"),
     ],
 )
@@ -87,6 +89,26 @@ def test_a_fault_is_killed_survives_or_has_no_test(tested_by) -> None:
     outcome, test = tried(FAULT)
     assert outcome == KILLED
     assert test.endswith("::test_one")
+
+
+def test_a_fault_reaches_processes_that_a_test_starts(tested_by) -> None:
+    ask = "'from traces.capsule import tolerance; exit(hasattr(tolerance, \\'X\\'))'"
+    tested_by(
+        "import subprocess, sys\n"
+        f"def test_one():\n    subprocess.run([sys.executable, '-c', {ask}], check=True)\n"
+    )
+    assert tried(FAULT)[0] == KILLED
+
+
+def test_a_fault_reaches_what_pytest_calls_by_another_name(tested_by) -> None:
+    file = "traces/pytest_plugin/capabilities.py"
+    text = (HERE / file).read_text() + "X = 1\n"
+    fault = Fault(file, Mutant(1, "by hand", "", "X = 1", text, 1, 1))
+    tested_by(
+        "def test_one():\n    from _tailback_pytest_plugin import capabilities\n"
+        "    assert not hasattr(capabilities, 'X')\n"
+    )
+    assert tried(fault)[0] == KILLED
 
 
 def test_a_test_that_fails_without_the_fault_is_no_kill(tested_by) -> None:

@@ -80,6 +80,17 @@ def test_every_place_is_changed_once_and_annotations_and_units_are_not(file: Pat
     assert len(found) == len(mutants(file)), "no change is tried twice"
 
 
+def test_how_much_a_cache_holds_is_no_fault_and_what_it_tells_apart_is(file: Path):
+    file.write_text(
+        "import functools\n"
+        "@functools.lru_cache(1 << 9, typed=True)\ndef one(value):\n    return value\n"
+        "@functools.lru_cache(maxsize=3)\ndef other(value):\n    return value\n"
+    )
+    assert {mutant.key for mutant in mutants(file)} == {
+        "@functools.lru_cache(1 << 9, typed=True)  ->  @functools.lru_cache(1 << 9, typed=False)"
+    }
+
+
 def test_code_is_exchanged_for_everybody_who_has_it(file: Path):
     spec = importlib.util.spec_from_file_location("made_for_mutation", file)
     assert spec is not None

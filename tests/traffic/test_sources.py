@@ -105,3 +105,21 @@ def test_whole_number_logarithm_and_power_agree_with_floating_point() -> None:
 @pytest.mark.parametrize("module", ["traffic.bernoulli_source", "traffic.pareto_on_off"])
 def test_the_page_has_the_parameters_of(module: str) -> None:
     assert check_page(module) > 0
+
+
+def test_a_frame_of_more_bursts_than_are_drawn_takes_as_many_mean_ones_as_it_needs() -> None:
+    """A burst that ends where the frame does is enough; a picosecond more takes another one."""
+    params = ParetoOnOff(rate=GBPS, peak=2 * GBPS, burst=US, shape="3")
+    driver, slot = KernelDriver(PARETO), 6 * US
+
+    def with_left(left: int) -> tuple[int, int]:
+        driver.reset(params, 7)
+        driver.entity["length"] = 1500
+        driver.state["begun"], driver.state["left"] = 1, left
+        gap = driver.call("next", 0)
+        return gap, int(driver.state["left"][0]) - slot
+
+    gap, over = with_left(-(10**10))
+    assert 0 < over < US
+    assert with_left(-(10**10) - over) == (gap, 0)
+    assert with_left(-(10**10) - over - 1) == (gap + US, US - 1)

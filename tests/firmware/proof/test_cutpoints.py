@@ -11,6 +11,7 @@ from orchestrator.engine.lfsr import jittered, lfsr_next
 z3 = pytest.importorskip("z3")
 
 from firmware.proof import function_definitions, uninterpreted_functions  # noqa: E402
+from firmware.proof.term_graph import Terms  # noqa: E402
 
 DRAWS = random.Random(22)
 
@@ -79,3 +80,26 @@ def test_what_is_no_identity_is_no_fact():
         function_definitions.same_sum(whole, parts + uninterpreted_functions.product(low, low))
     with pytest.raises(AssertionError):
         uninterpreted_functions.product_at_most(high, low, 1 << 40, 1 << 24)
+
+
+def test_an_entry_of_a_table_times_something_is_a_choice_among_products_by_constants():
+    terms = Terms()
+    index, factor = (terms.var(name, (0, 9)) for name in ("index", "factor"))
+
+    def entry(*entries):
+        first, *rest = entries
+        if not rest:
+            return first
+        is_first = terms.make("lt", index, terms.const(10 - len(rest)))
+        return terms.make("ite", is_first, first, entry(*rest))
+
+    numbers = [terms.const(value) for value in (3, 5, 7)]
+    scaled = [terms.make("mul", number, index) for number in numbers]
+    for table, is_opaque in (
+        (entry(*numbers), False),
+        (entry(*scaled), False),
+        (entry(numbers[0], factor), True),
+    ):
+        opaque = uninterpreted_functions.Opaque(terms)
+        made = str(opaque.number(terms.make("mul", table, factor)))
+        assert ("product(If" in made) == is_opaque, made

@@ -143,3 +143,21 @@ def test_options_are_checked(
 ) -> None:
     assert run(tmp_path, LAB, *options) == 2
     assert message in capsys.readouterr().err
+
+
+HEAD, SEPARATOR, TAIL = LAB.partition("  links:\n")
+LINKS = re.split(r"^(?=    - )", TAIL, flags=re.MULTILINE)[1:]
+
+
+@pytest.mark.parametrize("first", range(len(LINKS)))
+def test_links_that_leave_the_topology_end_no_list(tmp_path: Path, first: int) -> None:
+    """Whichever link is the first one: the same links, and as many that are left out."""
+    links = "".join([*LINKS[first:], *LINKS[:first]])
+    assert run(tmp_path, HEAD + SEPARATOR + links) == 0
+    plan = Plan.load(tmp_path / "p.toml", Registry.load())
+    assert {link.ends for link in plan.links.values()} == {
+        *(("leaf1", "spine1"), ("leaf2", "spine1"), ("client-1", "leaf1")),
+        *(("client2", "leaf2"), ("router", "leaf1"), ("router", "leaf2")),
+    }
+    text = " ".join((tmp_path / "p.toml").read_text(encoding="utf-8").replace("#", " ").split())
+    assert "2 links that leave the topology" in text

@@ -373,3 +373,24 @@ def test_a_matrix_without_nodes_is_refused() -> None:
     # without their number no host is right but host 0
     problem = refusal(matrix, "0->1 start 0 size 1\nNodes 2\nConnections 1\n")
     assert problem[:2] == ("destination", "1")
+
+
+@pytest.mark.parametrize(
+    ("key", "most"),
+    [
+        ("Downlink_speed_Gbps", 10_000),
+        *((key, 10**9) for key in ("Downlink_Latency_ns", "Switch_Latency_ns", "Queue_Up")),
+    ],
+)
+def test_numbers_of_a_tier_have_a_largest_value(key: str, most: int) -> None:
+    """10 Tb/s, a second, 1 GB."""
+    rows = [row for row in TWO.splitlines() if not row.startswith(key)]
+    for value in (most, most + 1):
+        text = "\n".join(
+            f"{row}\n{key} {value}" if row.startswith("Tier ") else row for row in rows
+        )
+        if value == most:
+            assert [tier.get(key.lower()) for tier in tree(text).tiers] == [most, most]
+            continue
+        with pytest.raises(BadInput, match=f"{key}: '{value}' .* 0 to {most} is expected"):
+            tree(text)

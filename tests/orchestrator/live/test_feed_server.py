@@ -284,3 +284,23 @@ def test_notes_of_dead_runs_are_removed_and_a_folder_of_others_is_not_used(
     assert [path.name for path in folder.iterdir()] == ["y.json"]
     folder.chmod(0o755)
     assert session_registry.sessions_folder() is None
+
+
+def test_rows_come_before_one_would_see_them_jump(
+    session: Session, serving: feed_server.FeedServer
+) -> None:
+    """Of a run that does not ring: ten times in a second, or more often; waits for what there is,
+    and is not looked at all the time."""
+    client = FeedClient(serving.address, session.run)
+    client.start()
+    received(client, lambda found: any(m.kind == "state" for m in found))
+    delays = []
+    for _ in range(5):
+        rows(session, 10)
+        began, count = time.monotonic(), session.rows.count()
+        while client._row < count:
+            assert time.monotonic() < began + PATIENCE_S
+            time.sleep(0.001)
+        delays.append(time.monotonic() - began)
+    client.close()
+    assert min(delays) < 0.1  # the least one: other work on the machine makes some of them longer

@@ -209,3 +209,19 @@ def test_quantiles_keep_ends_and_about_the_mean(values: list[int]) -> None:
     assert table == sorted(table)
     assert (table[0], table[-1]) == (min(values), max(values))
     assert min(values) <= round(mean(table), 3) <= max(values)
+
+
+def test_whole_numbers_end_where_sums_of_nine_fit_an_int64() -> None:
+    """At 10^18, as far as both signs are of use; the next one is refused by its name."""
+    limits = {"cores": (0, 10**18), "clock_step_ns": (0, 10**18)}
+    sections = {"cores": "machine", "clock_step_ns": "timestamps"}
+    for key, ends in limits.items():
+        section = sections[key]
+        for value in (*ends, ends[0] - 1, ends[1] + 1):
+            changed = made(**{section: made()[section] | {key: value}})
+            if value in ends:
+                read = getattr(parse_profile("made", changed), section)
+                assert getattr(read, key) == value
+                continue
+            with pytest.raises(BadInput, match=f"{section}.{key}"):
+                parse_profile("made", changed)

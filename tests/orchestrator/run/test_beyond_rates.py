@@ -1,4 +1,4 @@
-"""A link that sent an octet more than its rate allows is told, however large the numbers are."""
+"""Links and buffers that had an octet more than they may have are told, however large they are."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from orchestrator.plan import Plan
 from orchestrator.recording import Column
-from orchestrator.run.world_invariants import HIGHEST, LONGEST, _beyond_rates, _first_violation
+from orchestrator.registry import Registry
+from orchestrator.run.world_invariants import (
+    HIGHEST,
+    LONGEST,
+    Limits,
+    _beyond_rates,
+    _first_violation,
+)
+from tests.orchestrator.worlds import line_of_three
 
 HOUR_PS = 3600 * 10**12
 
@@ -63,3 +72,13 @@ def test_an_invariant_that_holds_but_in_one_sample_is_told() -> None:
     assert one.startswith("switch.sink at 2 s: most octets of a buffer")
     assert one.endswith("(bytes_max 9, bytes 10)")
     assert _first_violation(HIGHEST, [values[0][:2], values[1][:2]], "switch.sink", recording) == []
+
+
+@pytest.mark.parametrize("to", [20_000, 60_000])
+def test_a_buffer_may_hold_what_the_largest_one_that_a_step_makes_does(to: int) -> None:
+    step = {"at": 10**9, "set": "nodes.switch.ports.sink.buffer", "to": to}
+    table = line_of_three(timeline=[step])
+    table["nodes"]["switch"]["buffer"] = 40_000
+    capacity = Limits.of(Plan(**table).check(Registry.load())).capacity
+    assert capacity["switch.sink"] == max(40_000, to)
+    assert capacity["switch.nic"] == 40_000

@@ -132,3 +132,18 @@ def test_an_unknown_type_of_frame_and_one_whose_layout_does_not_come_back(
     assert len(of_type) == len(told)
     for part, problem in zip(told, of_type, strict=True):
         assert part in problem
+
+
+@pytest.mark.parametrize("name", ["simulated", "software", OUTSIDE])
+@pytest.mark.parametrize("node", ["nic", "switch"])
+def test_nodes_that_live_elsewhere_are_for_a_target_that_joins_them(
+    outside: EntryPoint, name: str, node: str
+) -> None:
+    registry = Registry([*entry_points(group=GROUP), outside])
+    target, table = registry.target(name), line_of_three()
+    target.check(Plan(**table).check(registry), registry.targets)
+    table["nodes"][node]["target"] = name
+    target.check(Plan(**table).check(registry), registry.targets)
+    table["nodes"][node]["target"] = "gateware"
+    with pytest.raises(Refused, match=f"{node} wants to live on gateware"):
+        target.check(Plan(**table).check(registry), registry.targets)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,3 +86,12 @@ def test_a_message_that_is_cut_short_tells_nothing() -> None:
 def test_a_message_that_is_too_short_for_what_it_is_tells_nothing() -> None:
     assert told(message(1, 37, bytes(40))) == (False, [0, 0, 0, 0])
     assert told(message(263, 16, bytes(8))) == (False, [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(("whole", "least"), [(report(at.LAUNCH_REPORT), 32), (times(1, 2, 3), 64)])
+def test_the_shortest_message_that_tells_what_it_is_of(whole: bytes, least: int) -> None:
+    """By the length that it states, in all of its octets."""
+    silent = told(b"")
+    for stated in range(16, len(whole) + 1):
+        octets = struct.pack("Q", stated) + whole[8:]
+        assert (told(octets) != silent) == (stated >= least), stated

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from orchestrator.registry import Registry
 from orchestrator.testbed import curve_keys
 from orchestrator.testbed.agent.agent_messages import Rows
 from orchestrator.testbed.controller.controller_client import curve_setup
+from orchestrator.testbed.controller.distributed_job import DistributedJob
 from orchestrator.testbed.controller.live_feed import KeyedFeed, MergedRows
 from tests.orchestrator.worlds import line_of_three
 
@@ -176,3 +179,21 @@ def test_a_watcher_whose_key_is_revoked_sees_nothing_more(
     watching.session.ring()
     time.sleep(0.5)
     assert [m for m in client.take() if m.kind == "said"] == []
+
+
+def test_news_are_looked_for_some_ten_times_a_second() -> None:
+    """Not without a pause: the controller has agents to hear meanwhile."""
+    looked: list[float] = []
+    watched: Any = SimpleNamespace(news=lambda: looked.append(time.monotonic()))
+    job = object.__new__(DistributedJob)
+
+    async def some_of_it() -> None:
+        ticking = asyncio.create_task(job._tick(watched))
+        while len(looked) < 4:
+            await asyncio.sleep(0.01)
+        ticking.cancel()
+
+    asyncio.run(some_of_it())
+    pauses = np.diff(looked)
+    assert pauses.min() > 0.05
+    assert pauses.min() < 0.3
