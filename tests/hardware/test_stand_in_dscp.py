@@ -144,3 +144,9 @@ def test_frames_that_do_not_leave_are_no_map() -> None:
     assert said == {
         gone: f"frames of DSCP {gone} do not leave the device; the description says queue {queue}"
     }
+
+
+@pytest.mark.parametrize(("held", "queues"), [(5, []), (6, []), (7, [3])])
+def test_more_than_half_of_the_frames_tell_the_queue(held: int, queues: list[int]) -> None:
+    """Of twelve: single frames that our side delayed are no other queue."""
+    assert Waits(held={3: held}, passed={3: 12 - held}).queues() == queues
