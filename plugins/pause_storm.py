@@ -75,8 +75,6 @@ def on_timer(state, params, queue, frame, now, message):
     named = queue.priorities
     if params.vector != 0:
         named &= params.vector
-    if named == 0:
-        return NOTHING
     if now < params.start:
         queue.pause_timer = params.start
         return NOTHING
@@ -86,6 +84,10 @@ def on_timer(state, params, queue, frame, now, message):
         begun = now - (now - params.start) % (params.storm_time + params.idle_time)
         end = min(end, begun + params.storm_time)
         following = begun + params.storm_time + params.idle_time
+    if named == 0:  # the timeline may name the priority in `vector` by the next storm period
+        queue.pause_timer = following if following < params.stop else NEVER
+        state.holding = 0
+        return NOTHING
     if params.frames == ONLY_PFC:
         message.kind = PFC
         message.mark = named

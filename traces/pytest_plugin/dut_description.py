@@ -12,6 +12,10 @@ kmin = "100KB"
 kmax = "400KB"
 pmax = "1/5"
 marks_at = "dequeue"
+
+[dscp]                            # with "dscp" in `does`: map from DSCP to queue
+dscp_to_tc = { 3 = 3, 26 = 3 }
+others = 0
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import FROM_TEXT, Duration, Rate, Ratio, Size
+from orchestrator.plan.field_types import DscpMap, PriorityMap
+from orchestrator.plan.header_table import CODE_POINTS
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.plan.toml_text import table_in
 
@@ -62,13 +68,36 @@ class Marking(BaseModel):
         return self
 
 
+class QueueMap(BaseModel):
+    """Map from the DSCP of a frame to its queue: the queue n is that which PFC for priority n
+    holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dscp_to_tc: DscpMap
+    """Traffic class of some DSCPs."""
+    others: int | None = Field(None, ge=0, le=7)
+    """Traffic class of all other DSCPs; default: these are not tested."""
+    tc_to_queue: PriorityMap | None = None
+    """Queue of each traffic class; default: of the same number."""
+    tagged: bool = True
+    """Whether our frames have a VLAN tag, of priority 0."""
+
+    def queues(self) -> dict[int, int]:
+        """Queue of every DSCP that is tested."""
+        classes = {} if self.others is None else dict.fromkeys(range(CODE_POINTS), self.others)
+        classes |= {int(dscp): tc for dscp, tc in self.dscp_to_tc.items()}
+        queues = self.tc_to_queue or range(8)
+        return {dscp: queues[tc] for dscp, tc in sorted(classes.items())}
+
+
 class Device(BaseModel):
     """Properties of a device. Times in ps, rates in bit/s, sizes in octets."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     ports: dict[Literal["nic1", "nic2", "far"], Interface]
-    does: list[Literal["pause", "pfc", "qcn", "ecn"]] = []
+    does: list[Literal["pause", "pfc", "qcn", "ecn", "dscp"]] = []
     rate: Rate = Field(10**9, ge=10**6, le=10**12)
     load: Rate = Field(20_000_000, ge=10**5, le=10**12)
     """Rate of each testbed NIC where nothing is to be overloaded."""
@@ -82,6 +111,8 @@ class Device(BaseModel):
     """Priorities for which PFC is enabled, both ways; default: all."""
     ecn: Marking | None = None
     """ECN marking of the queue of priority 3 at port `far`."""
+    dscp: QueueMap | None = None
+    """Map from DSCP to queue, which PFC measures."""
     set_point: Size = Field(26_000, ge=1, le=10**9)
     weight: int = Field(2, ge=0, le=64)
 
@@ -102,6 +133,12 @@ class Device(BaseModel):
         if "ecn" in self.does and "pfc" not in self.does:
             raise ValueError(
                 'does: "pfc" is expected beside "ecn": PFC holds the queue while it is filled'
+            )
+        if ("dscp" in self.does) != (self.dscp is not None):
+            raise ValueError('dscp: "dscp" among `does` and the table [dscp] are expected together')
+        if "dscp" in self.does and "pfc" not in self.does:
+            raise ValueError(
+                'does: "pfc" is expected beside "dscp": PFC of a priority holds its queue'
             )
         lossless = self.lossless if "pfc" in self.does else None
         if lossless is not None and HELD_PRIORITY not in lossless:

@@ -1,4 +1,4 @@
-"""The conformance suite's figures of ECN marking and of a lossy class, held to devices."""
+"""The conformance suite's figures of ECN marking, lossy class and DSCP map, held to devices."""
 
 from __future__ import annotations
 
@@ -136,4 +136,28 @@ def test_a_switch_with_pfc_on_a_lossy_class_misses(
 ) -> None:
     found = tried(tmp_path, CLASSES, lossy(**settings))
     assert figures <= found["missed"], found["said"]
+    assert found["code"] == 1, found["said"]
+
+
+MAPPED = {
+    "device": "bridge",
+    "rate": "100Mb/s",
+    "load": "2Mb/s",
+    "reaction": "20ms",
+    "cores": 1,
+    "does": ["pfc", "dscp"],
+    "lossless": [3, 4],
+    "dscp": {"dscp_to_tc": {"0": 0, "4": 4, "26": 3}},
+    "file": "test_device_dscp.py",
+}
+
+
+def test_a_bridge_that_knows_no_dscp_misses(tmp_path: Path) -> None:
+    """PFC holds none of its frames; those of the lossy class pass as they should."""
+    found = tried(tmp_path, MAPPED, {})
+    assert found["missed"] == {"DSCP map: DSCPs in another queue than stated"}, found["said"]
+    for dscp, queue in ((4, 4), (26, 3)):
+        sentence = f"DSCP {dscp} waits in no queue that PFC holds (of 3-4); the description says"
+        assert f"{sentence} {queue}" in found["said"], found["said"]
+    assert "DSCP 0 waits" not in found["said"], found["said"]
     assert found["code"] == 1, found["said"]

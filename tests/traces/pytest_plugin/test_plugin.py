@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from traces.pytest_plugin.capabilities import CAPABILITIES, CARD, DEVICE, TARGETS, lack
-from traces.pytest_plugin.dut_description import Device
+from traces.pytest_plugin.dut_description import Device, QueueMap
 from traces.pytest_plugin.figures import Figure
 from traces.pytest_plugin.table import markdown, page
 
@@ -146,6 +146,23 @@ def test_one_table_has_the_targets_side_by_side() -> None:
             "*reaction: a time is expected*not for 3*",
         ),
         (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }\ndoes = ["pfc", "dscp"]',
+            ["--tailback-target", "software"],
+            '*dscp: "dscp" among `does` and the table [[]dscp] are expected together*',
+        ),
+        (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }\ndoes = ["dscp"]\n'
+            "[dscp]\ndscp_to_tc = { 26 = 3 }",
+            ["--tailback-target", "software"],
+            '*does: "pfc" is expected beside "dscp"*',
+        ),
+        (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }\ndoes = ["pfc", "dscp"]\n'
+            "[dscp]\ndscp_to_tc = { 64 = 3 }",
+            ["--tailback-target", "software"],
+            "*dscp_to_tc*a DSCP is a number from 0 to 63*",
+        ),
+        (
             'ports = { nic1 = "a", nic2 = "b", far = "c" }\nrate = 3',
             ["--tailback-target", "software"],
             "*rate*",
@@ -175,3 +192,12 @@ def test_what_a_device_may_take_follows_from_its_rate() -> None:
     said = Device.model_validate({"ports": ports, "rate": 10**10, "reaction": 10**9})
     assert said.reaction_ps == 10**9
     assert said.cables == ["dut.nic1=a", "dut.nic2=b", "dut.far=c"]
+
+
+def test_the_queue_of_a_dscp_is_that_of_its_class() -> None:
+    named = QueueMap.model_validate({"dscp_to_tc": {"26": 3, "46": 5}})
+    assert named.queues() == {26: 3, 46: 5}
+    every = QueueMap.model_validate(
+        {"dscp_to_tc": {"26": 3}, "others": 1, "tc_to_queue": [0, 2, 1, 4, 3, 5, 6, 7]}
+    )
+    assert every.queues() == dict.fromkeys(range(64), 2) | {26: 4}
