@@ -17,12 +17,19 @@ from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames import ipv6_header as ipv6
 from orchestrator.engine.frames.address_index import (
     MULTICAST,
-    UNKNOWN,
     index_of_ip,
     index_of_mac,
     mac_of,
 )
-from orchestrator.engine.frames.big_endian import get16, get32, get48, put16, put32, put48
+from orchestrator.engine.frames.big_endian import (
+    get16,
+    get32,
+    get48,
+    get64,
+    put16,
+    put32,
+    put48,
+)
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.records import BRIDGED, NONE
@@ -52,10 +59,13 @@ SOLICITED, OVERRIDE = 0x40000000, 0x20000000
 SOURCE_LINK_ADDRESS, TARGET_LINK_ADDRESS = 1, 2
 """Options (RFC 4861, 4.6.1), of one unit of 8 octets on Ethernet."""
 OPTION_OCTETS = 8
-SOLICITED_NODE = 0xFF
-"""Octet behind ff02::1 of the multicast address of those whose addresses end alike (RFC 4291,
-2.7.1); three octets of the address follow."""
-PREFIX = np.frombuffer(bytes.fromhex(ipv6.PREFIX), np.uint8)
+LINK_MULTICAST = 0xFF02
+"""First two octets of a multicast address of the link (RFC 4291, 2.7)."""
+SOLICITED_NODE = 0xFF000000
+"""Last four octets of the solicited-node address of nodes whose addresses end alike, ff02::1:ff00:0
+(RFC 4291, 2.7.1); the last three are those of the address."""
+ALL_NODES_MAC = 0x333300000001
+"""MAC address of ff02::1 (RFC 2464, 7)."""
 
 
 class Neighbours(NamedTuple):
@@ -142,43 +152,20 @@ def icmpv6_checksum(octets, ip, end):
     return total ^ 0xFFFF
 
 
-@compiled
-def own_address(octets, place):
-    """The address index of the IPv6 address at `place`; UNKNOWN."""
-    for k in range(PREFIX.size):
-        if octets[place + k] != PREFIX[k]:
-            return UNKNOWN
-    return index_of_ip(get32(octets, place + PREFIX.size))
-
-
 @inlined
 def is_unspecified(octets, place):
     """True if the IPv6 address at `place` is `::`."""
-    for k in range(16):
-        if octets[place + k] != 0:
-            return False
-    return True
+    return get64(octets, place) == 0 and get64(octets, place + 8) == 0
 
 
 @compiled
 def is_solicited_node(octets, place, target):
     """True if the IPv6 address at `place` is the solicited-node multicast address of the address at
     `target`: ff02::1:ff and its last three octets."""
-    for k in range(16):
-        wanted = 0
-        if k == 0:
-            wanted = 0xFF
-        elif k == 1:
-            wanted = 0x02
-        elif k == 11:
-            wanted = 1
-        elif k == 12:
-            wanted = SOLICITED_NODE
-        elif k > 12:
-            wanted = octets[target + k]
-        if octets[place + k] != wanted:
-            return False
-    return True
+    if get16(octets, place) != LINK_MULTICAST or get48(octets, place + 2) != 0:
+        return False
+    last = get32(octets, target + 12) & 0xFFFFFF
+    return get32(octets, place + 8) == 1 and get32(octets, place + 12) == SOLICITED_NODE | last
 
 
 @compiled
@@ -199,8 +186,7 @@ def has_valid_options(octets, place, end, unspecified):
 
 @compiled
 def is_valid_solicitation(octets, ip, end):
-    """True if an IPv6 packet is a neighbour solicitation that a node may answer (RFC 4861, 7.1.1).
-    """
+    """True for a neighbour solicitation that a node may answer (RFC 4861, 7.1.1)."""
     begin = ip + ipv6.HEADER
     if end < begin + OPTIONS or octets[ip] >> 4 != 6 or octets[ip + ipv6.NEXT_HEADER] != ICMPV6:
         return False
@@ -212,10 +198,11 @@ def is_valid_solicitation(octets, ip, end):
     to_group = is_solicited_node(octets, ip + ipv6.DESTINATION, begin + TARGET)
     if unspecified and not to_group:
         return False
-    if not to_group:
-        for k in range(16):
-            if octets[ip + ipv6.DESTINATION + k] != octets[begin + TARGET + k]:
-                return False
+    if not to_group and not (
+        get64(octets, ip + ipv6.DESTINATION) == get64(octets, begin + TARGET)
+        and get64(octets, ip + ipv6.DESTINATION + 8) == get64(octets, begin + TARGET + 8)
+    ):
+        return False
     return has_valid_options(octets, begin + OPTIONS, end, unspecified)
 
 
@@ -229,22 +216,19 @@ def reply_to_solicitation(neighbours, node, octets, ip, length):
     end = begin + get16(octets, ip + ipv6.PAYLOAD_LENGTH)
     if end > length or not is_valid_solicitation(octets, ip, end):
         return 0
-    index = own_address(octets, begin + TARGET)
+    index = ipv6.index_of_ipv6(octets, begin + TARGET)
     source = get48(octets, at.SOURCE_MAC)
     if not is_own(neighbours, node, index) or source & MULTICAST != 0:
         return 0
     flags = OVERRIDE
     if is_unspecified(octets, ip + ipv6.SOURCE):  # it looks for a duplicate: all nodes are told
-        source = 0x333300000001
-        for k in range(16):
-            octets[ip + ipv6.SOURCE + k] = 0
-        put16(octets, ip + ipv6.SOURCE, 0xFF02)
+        source = ALL_NODES_MAC
+        put16(octets, ip + ipv6.SOURCE, LINK_MULTICAST)
         octets[ip + ipv6.SOURCE + 15] = 1
     else:
         flags |= SOLICITED
-    for k in range(16):
-        octets[ip + ipv6.DESTINATION + k] = octets[ip + ipv6.SOURCE + k]
-        octets[ip + ipv6.SOURCE + k] = octets[begin + TARGET + k]
+    ipv6.copy_address(octets, ip + ipv6.DESTINATION, ip + ipv6.SOURCE)
+    ipv6.copy_address(octets, ip + ipv6.SOURCE, begin + TARGET)
     put48(octets, 0, source)
     put48(octets, at.SOURCE_MAC, mac_of(index))
     put32(octets, ip, 0x60000000)
@@ -263,7 +247,7 @@ def reply_to_solicitation(neighbours, node, octets, ip, length):
 def reply_octets(neighbours, node, octets, length):
     """Turn a request for an address of a node into its reply; returns the octets of the reply, 0
     where the frame is none, or is for another node."""
-    if not 2 * 6 < length <= octets.size or not is_for_host(neighbours, node, octets):
+    if length > octets.size or not is_for_host(neighbours, node, octets):
         return 0
     place = payload_place(neighbours.rules, octets, length)
     if place == NONE or length < place + 2:

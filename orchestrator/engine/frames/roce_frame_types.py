@@ -27,7 +27,6 @@ from orchestrator.engine.frames.core_frame_types import (
 )
 from orchestrator.engine.frames.frame_codec import encode_by
 from orchestrator.engine.frames.frame_field import (
-    WRITTEN,
     Field,
     checksum,
     ip,

@@ -11,7 +11,6 @@ import numpy as np
 
 from orchestrator.assembly import Assembly
 from orchestrator.assembly.route_tables import flood_ports
-from orchestrator.assembly.row_index import is_end
 from orchestrator.engine.datapath import (
     arrival_times,
     departure_times,
@@ -26,15 +25,14 @@ from orchestrator.engine.datapath.host_port_io import HOST_BATCH
 from orchestrator.engine.datapath.link_counters import WORDS
 from orchestrator.engine.datapath.mac_learning import Learning, empty_stations, no_learning
 from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, sender
-from orchestrator.engine.datapath.neighbour_replies import Neighbours, no_neighbours
-from orchestrator.engine.datapath.neighbour_replies import ANSWERS, IP_VERSION, TAGS
+from orchestrator.engine.datapath.neighbour_replies import Neighbours
 from orchestrator.engine.datapath.packet_socket_io import poll_words
 from orchestrator.engine.datapath.xdp_socket_io import Rings
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.engine.records import NEVER, NONE, PORT_SETS, PROGRAMS
 from orchestrator.plan import Switch
-from orchestrator.plan.external_nodes import facing
 from orchestrator.targets.software.borrowed_nics import BorrowedMachine
+from orchestrator.targets.software.dut.address_resolution import neighbours_of
 from orchestrator.targets.software.link_guards import LinkGuards, no_guard
 from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines, port_of
 from orchestrator.targets.software.packet_backends import PACKETS, Backend
@@ -240,7 +238,7 @@ def build(
         speed=np.array([shared.speed], np.int64),
         rate_ppb=np.zeros(1, np.int64),
         learning=_learning(assembly),
-        neighbours=_neighbours(assembly),
+        neighbours=neighbours_of(assembly),
         gives_way=np.zeros(1, np.int64),
         stalled=stall_detection.words(shared.horizon_ns),
         stalls=np.zeros((stall_detection.ROWS, stall_detection.COLUMNS), np.int64),
@@ -270,29 +268,6 @@ def _learning(assembly: Assembly) -> Learning:
         found.floods[row] = PORT_SETS - place
         found.rules[row] = node.mac_learning.ageing_time, node.mac_learning.longest_frame
     return found._replace(stations=empty_stations(SETS)) if floods else found
-
-
-def _neighbours(assembly: Assembly) -> Neighbours:
-    """The hosts that face a device, and the addresses that they reply for."""
-    plan, world, indices = assembly.resolved.plan, assembly.world, assembly.indices
-    found = no_neighbours(len(world.ports))
-    facing_ports = [ours for ports in facing(plan).values() for ours in ports.values()]
-    hosts = [one for one in facing_ports if is_end(plan, indices.ports[one].node)]
-    if not hosts:
-        return found
-    for port in hosts:
-        found.ports[indices.port_rows[port], ANSWERS] = 1
-    owners = np.full(indices.addresses, NONE, np.int64)
-    for row, flow in enumerate(plan.flows()):
-        owners[row] = indices.nodes[flow.node]
-    for name, row in indices.nodes.items():
-        if is_end(plan, name):
-            owners[indices.node_address(name)] = row
-    headers = plan.headers.options()
-    found.rules[IP_VERSION] = headers.ip
-    for place, tag in enumerate(headers.tags):
-        found.rules[TAGS + 2 * place : TAGS + 2 * place + 2] = tag
-    return found._replace(owners=owners)
 
 
 def _flows_of(assembly: Assembly, hosts: Sequence[str]) -> np.ndarray:

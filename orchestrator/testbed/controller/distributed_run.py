@@ -13,8 +13,8 @@ from orchestrator.engine.datapath.emulation_clock import NS_PER_US, REAL_TIME
 from orchestrator.engine.frames.header_options import DEFAULT
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
+from orchestrator.targets.software.dut.address_resolution import is_router
 from orchestrator.targets.software.dut.dut_setup import behind, longest_of
-from orchestrator.targets.software.dut.next_hops import is_router
 from orchestrator.targets.software.dut.rx_sockets import addressed_to
 from orchestrator.targets.software.worker_stages import COLLECTED, ENDED, READY
 from orchestrator.testbed.agent.agent_messages import (

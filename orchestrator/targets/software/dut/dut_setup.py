@@ -20,9 +20,9 @@ from orchestrator.plan.frame_lengths import longest_frames
 from orchestrator.progress import Progress, Report
 from orchestrator.target import Interfaces
 from orchestrator.targets.software.borrowed_nics import Handed
+from orchestrator.targets.software.dut.address_resolution import is_router, resolve
 from orchestrator.targets.software.dut.dut_cables import Cable, cables
 from orchestrator.targets.software.dut.dut_probing import Prober
-from orchestrator.targets.software.dut.next_hops import is_router, resolve
 from orchestrator.targets.software.dut.rx_sockets import (
     PACKET_ADD_MEMBERSHIP,
     PACKET_MR_PROMISC,
@@ -194,8 +194,8 @@ def _check_mtu(cable: Cable, octets: int, allowance: int) -> None:
 
 
 def _probe(plan: Plan, found: Sequence[Cable], octets: int) -> dict[str, int]:
-    """Probe the cables of devices that forward by MAC address, and resolve the next hops of routers:
-    our port -> MAC address."""
+    """Probe the cables of devices that forward by MAC address; our port -> MAC address of the
+    router that it faces."""
     with ExitStack() as open_ones:
         sockets: dict[str, socket.socket] = {}
         for cable in found:

@@ -61,7 +61,14 @@ def through(headers: str, tmp_path: Path, **told: Any) -> dict[str, Any]:
 
 
 FIELDS = {
-    4: ["eth.src", "eth.dst", "arp.opcode", "arp.src.hw_mac", "arp.src.proto_ipv4", "arp.dst.hw_mac"],
+    4: [
+        "eth.src",
+        "eth.dst",
+        "arp.opcode",
+        "arp.src.hw_mac",
+        "arp.src.proto_ipv4",
+        "arp.dst.hw_mac",
+    ],
     6: [
         *("eth.src", "eth.dst", "ipv6.hlim", "ipv6.src", "icmpv6.type", "icmpv6.checksum.status"),
         *("icmpv6.nd.na.flag.s", "icmpv6.nd.na.flag.o", "icmpv6.nd.na.flag.r"),
@@ -104,7 +111,8 @@ def test_a_kernel_router_forwards_both_ways_without_static_neighbours(
     assert seen["frames.received"] == seen["frames.sent"] > 600
     assert [seen[f"frames.{name}"] for name in ("dropped", "foreign", "duplicated")] == [0, 0, 0]
     answered = {
-        row["port"]: row["answered"] for row in found["result"]["fidelity"]["external"]["r"].values()
+        row["port"]: row["answered"]
+        for row in found["result"]["fidelity"]["external"]["r"].values()
     }
     assert min(answered.values()) >= 5  # it asks again all the time
     version = 6 if "ip = 6" in CASES[case] else 4
@@ -113,16 +121,16 @@ def test_a_kernel_router_forwards_both_ways_without_static_neighbours(
     read = rows(pcap, [*FIELDS[version], "_ws.expert.severity", "vlan.id"], preferences=checks)
     kind, reply = ("arp.opcode", "2") if version == 4 else ("icmpv6.type", "136")
     asked = [
-        row
-        for row in read
-        if row[kind] in ("1", "135") and not row["eth.src"].startswith(OURS)
+        row for row in read if row[kind] in ("1", "135") and not row["eth.src"].startswith(OURS)
     ]
     ours = [row for row in read if row[kind] == reply and row["eth.src"].startswith(OURS)]
     assert len(ours) == sum(answered.values())
     assert all(is_right(row, version) for row in ours)
     groups = [row for row in asked if row["eth.dst"].startswith(("ff:ff", "33:33"))]
     assert 0 < len(groups) < len(asked), "it asked all nodes, and one of them"
-    assert {row["vlan.id"] for row in ours} == {{"ipv4-tagged": "1", "ipv6-tagged": "300"}.get(case, "")}
+    assert {row["vlan.id"] for row in ours} == {
+        {"ipv4-tagged": "1", "ipv6-tagged": "300"}.get(case, "")
+    }
     assert max(int(row["_ws.expert.severity"] or 0) for row in ours) == 0
     for packet in rdpcap(str(pcap)):
         if packet.src.startswith(OURS) and (ARP in packet or ICMPv6ND_NA in packet):
