@@ -86,7 +86,7 @@ def no_neighbours(ports: int) -> Neighbours:
 
 
 @compiled
-def payload_place(rules, octets, length):
+def ether_type_offset(rules, octets, length):
     """The octet of the EtherType behind the plan's VLAN tags; NONE of a frame with others."""
     place = at.VLAN
     for tag in range(TAGS, rules.size, 2):
@@ -249,7 +249,7 @@ def reply_octets(neighbours, node, octets, length):
     where the frame is none, or is for another node."""
     if length > octets.size or not is_for_host(neighbours, node, octets):
         return 0
-    place = payload_place(neighbours.rules, octets, length)
+    place = ether_type_offset(neighbours.rules, octets, length)
     if place == NONE or length < place + 2:
         return 0
     kind, version = get16(octets, place), neighbours.rules[IP_VERSION]
