@@ -32,8 +32,8 @@ from orchestrator.engine.histogram import new_histogram
 from orchestrator.engine.records import NEVER, NONE, PORT_SETS, PROGRAMS
 from orchestrator.plan import Switch
 from orchestrator.targets.software.borrowed_nics import BorrowedMachine
-from orchestrator.targets.software.dut.address_resolution import neighbours_of
 from orchestrator.targets.software.link_guards import LinkGuards, no_guard
+from orchestrator.targets.software.neighbour_tables import neighbours_of
 from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines, port_of
 from orchestrator.targets.software.packet_backends import PACKETS, Backend
 

@@ -1,5 +1,4 @@
-"""Address resolution between hosts and the external devices that they face: addresses that hosts
-answer for, and the MAC addresses of routers.
+"""Address resolution: the MAC addresses of external routers, by ARP and neighbour discovery.
 
 A router (`forwards_by = "ip"`) forwards no broadcast, so no probe passes it. Each of its ports has
 the IP address of its address index. Before a run the host at the other end of the cable asks for
@@ -16,34 +15,24 @@ import time
 from collections.abc import Sequence
 from ipaddress import IPv6Address
 
-import numpy as np
-
-from orchestrator.assembly import Assembly
 from orchestrator.assembly.row_index import Indices, is_end
 from orchestrator.engine.datapath.neighbour_replies import (
     ADVERTISEMENT,
-    ANSWERS,
     ARP_ETHERNET,
     ARP_TYPE,
     HOP_LIMIT,
     ICMPV6,
-    IP_VERSION,
     REPLY,
     REQUEST,
     SOLICITATION,
     SOURCE_LINK_ADDRESS,
-    TAGS,
-    Neighbours,
-    no_neighbours,
 )
 from orchestrator.engine.frames.address_index import ip_of, ip_text, mac_of
 from orchestrator.engine.frames.frame_layout import IPV6_TYPE
 from orchestrator.engine.frames.header_options import HeaderOptions
 from orchestrator.engine.frames.ipv6_header import ipv6_text
-from orchestrator.engine.records import NONE
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan, Switch
-from orchestrator.plan.external_nodes import facing
 from orchestrator.targets.software.dut.dut_cables import Cable
 from orchestrator.targets.software.dut.dut_probing import BROADCAST, tags_of, take
 from orchestrator.targets.software.kernel_refusals import WHO
@@ -58,29 +47,6 @@ def is_router(plan: Plan, device: str) -> bool:
     """True if an external node is an IP router."""
     node = plan.nodes[device]
     return isinstance(node, Switch) and node.forwards_by == "ip"
-
-
-def neighbours_of(assembly: Assembly) -> Neighbours:
-    """The hosts that face a device, and the addresses that they reply for."""
-    plan, world, indices = assembly.resolved.plan, assembly.world, assembly.indices
-    found = no_neighbours(len(world.ports))
-    facing_ports = [ours for ports in facing(plan).values() for ours in ports.values()]
-    hosts = [one for one in facing_ports if is_end(plan, indices.ports[one].node)]
-    if not hosts:
-        return found
-    for port in hosts:
-        found.ports[indices.port_rows[port], ANSWERS] = 1
-    owners = np.full(indices.addresses, NONE, np.int64)
-    for row, flow in enumerate(plan.flows()):
-        owners[row] = indices.nodes[flow.node]
-    for name, row in indices.nodes.items():
-        if is_end(plan, name):
-            owners[indices.node_address(name)] = row
-    headers = plan.headers.options()
-    found.rules[IP_VERSION] = headers.ip
-    for place, tag in enumerate(headers.tags):
-        found.rules[TAGS + 2 * place : TAGS + 2 * place + 2] = tag
-    return found._replace(owners=owners)
 
 
 def address_text(headers: HeaderOptions, index: int) -> str:

@@ -38,7 +38,7 @@ from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.records import BRIDGED, NONE
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.targets.software.dut.address_resolution import neighbours_of
+from orchestrator.targets.software.neighbour_tables import neighbours_of
 from tests.orchestrator.targets.software.bought import PLAN
 
 NODE, OWN, OTHER = 3, 6, 5
