@@ -144,7 +144,8 @@ NODES = {
 }
 PORTS = {
     **_all("node address peer wire delay_line first_lane turn control_head", INDEX),
-    **_all("control_tail input line_head line_tail next_hop agenda", INDEX),
+    **_all("control_tail input line_head line_tail agenda", INDEX),
+    "next_hop": Range((-1, (1 << 48) - 1), "a MAC address, or NONE"),
     **_all("up in_order ahead", FLAG),
     **_all("scheduler injector", INDEX),
     "late": Range((0, 3), "not late, or how"),

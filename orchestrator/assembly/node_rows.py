@@ -14,6 +14,7 @@ from orchestrator.assembly.route_tables import add_routes
 from orchestrator.assembly.row_index import Indices, tree_of
 from orchestrator.assembly.telemetry_space import headers, room
 from orchestrator.assembly.world_builder import Row, SeededField, WorldBuilder
+from orchestrator.engine.frames.address_index import mac_of
 from orchestrator.engine.node.link_delivery import LEAST_INTERVAL_PS
 from orchestrator.engine.node.transmitter import BIT_PS
 from orchestrator.engine.records import (
@@ -241,13 +242,14 @@ def _has_to_be_granted(resolved: ResolvedPlan, far: Port) -> Row:
 
 
 def _next_hop(plan: Plan, indices: Indices, port: Port, far: Port) -> int:
-    """The address that IP frames of a port go to next where either end is an IP router; NONE."""
+    """The MAC address that IP frames of a port go to next where either end is an IP router; NONE.
+    That of an external router is found before a run (`targets.software.dut`)."""
     ends = (plan.nodes[port.node], plan.nodes[far.node])
     if not any(isinstance(node, Switch) and node.forwards_by == "ip" for node in ends):
         return NONE
     if isinstance(ends[1], Switch):
-        return indices.port_address(far.entity)
-    return indices.node_address(far.node)
+        return int(mac_of(indices.port_address(far.entity)))
+    return int(mac_of(indices.node_address(far.node)))
 
 
 def _may_deliver_lazily(resolved: ResolvedPlan, way: Direction) -> bool:

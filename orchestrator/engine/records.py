@@ -219,7 +219,7 @@ PORT = record(
     # last frame arrives that no injection delays
     "last_due",
     "late",  # data leaves it without events, see node.late: how, or 0
-    "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
+    "next_hop",  # MAC address that IP frames get as their destination here; NONE: their own
     "drift",  # 2^-30: so much slower than its rate it sends, by its node's clock
     "scheduler",  # row behind that of its scheduler; 0: its lanes take turns (round robin)
     # row behind that of its injector; 0: the timeline injects nothing there, and its link has no

@@ -16,7 +16,7 @@ from orchestrator.plan.plan_model import PlanModel, memoized
 from orchestrator.plan.plan_tables import External, Switch
 from orchestrator.plan.units import format_duration
 
-OURS = frozenset({"kind", "as_", "forwarding", "target"})
+OURS = frozenset({"kind", "as_", "forwarding", "forwards_by", "target"})
 """Keys of an external node that have a meaning without `as`: how frames find their way."""
 FIXED = "fixed-delay"
 INSTEAD = (

@@ -280,7 +280,8 @@ class Switch(Table):
     else."""
     forwards_by: Literal["mac", "ip"] = "mac"
     """ip: an IP router. It gives a frame its next hop's MAC address and takes one off its TTL; what
-    is not IP (CNMs, probes) does not pass it."""
+    is not IP (CNMs, probes) does not pass it. On `software` an external router is asked for its MAC
+    addresses before the run (docs/dut.md)."""
     dscp_to_tc: DscpMap | None = None
     """Priority, 0 to 7, that some DSCPs have here, in place of those of `headers.dscp_to_tc`."""
     tc_to_queue: PriorityMap | None = None

@@ -38,6 +38,7 @@ from orchestrator.engine.datapath.link_counters import (
 )
 from orchestrator.engine.datapath.mac_learning import bridged, rewrite_bridged
 from orchestrator.engine.datapath.named_tuple_pointer import by_reference
+from orchestrator.engine.datapath.neighbour_replies import is_answered
 from orchestrator.engine.frames.address_index import row_of
 from orchestrator.engine.frames.frame_codec import FOREIGN, decode
 from orchestrator.engine.frames.frame_type import (
@@ -52,6 +53,7 @@ from orchestrator.engine.frames.ipv6_header import rewrite_header
 from orchestrator.engine.frames.roce_frame_types import encode_frame, extend_sequence
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.control_frames import push_control
 from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.frame_capture import (
@@ -64,6 +66,7 @@ from orchestrator.engine.node.receive_path import forward_by
 from orchestrator.engine.node.telemetry_stamping import decode_stamps, encode_stamps
 from orchestrator.engine.records import (
     ALTERED,
+    BRIDGED,
     CNM,
     DATA,
     NIC,
@@ -125,6 +128,13 @@ def run_all_due_events(w, rig, now, done):
     return done
 
 
+@inlined
+def is_reply(w, port, frame):
+    """True for a host's reply to a neighbour (`neighbour_replies`): no frame of the plan, it stands
+    in no capture."""
+    return frame.kind == BRIDGED and w.nodes[w.ports[port].node].kind != SWITCH
+
+
 @compiled
 def flush_socket(w, rig, socket, first, last):
     """Send what waits for the wires from `first` to before `last`, all of one socket."""
@@ -142,21 +152,21 @@ def flush_socket(w, rig, socket, first, last):
             how = w.types[frame.kind].rewrite
             if how == REWRITE_COPY:
                 rewrite_host(w.octets[index], frame.mark, frame.hops)
+            elif how == REWRITE_BRIDGED:
+                rewrite_bridged(w.octets[index], known, frame.mark)
             elif how == NO_REWRITE or w.nodes[w.ports[port].node].kind == NIC:
                 known = encode_frame(w, frame, w.octets[index])
                 known = encode_stamps(w, index, w.octets[index], known)
             elif how == REWRITE_FIELDS:  # what the points on its way wrote into its descriptor
                 rewrite_header(w.types[frame.kind], w.octets[index], frame.mark, frame.hops)
                 encode_stamps(w, index, w.octets[index], known)
-            elif how == REWRITE_BRIDGED:
-                rewrite_bridged(w.octets[index], known, frame.mark)
             write_hop_addresses(w, port, frame, w.octets[index])
             late = now - frame.due
             if launched:
                 late = launch_time.set_launch_time(rig, wire, frame.due, now)
             add(rig.lateness, late)
             slot = w.captured[port]
-            if slot != NONE:
+            if slot != NONE and not is_reply(w, port, frame):
                 for place in range(known, min(w.capture_octets.shape[2], frame.length)):
                     w.octets[index, place] = 0
                 if frame.port == ALTERED:
@@ -257,8 +267,15 @@ def process_batch(w, rig, socket, until):
         if not ours:
             way = bridged(w, rig.learning, port, index, batch.lengths[k], now)
         if not ours and way == NONE:
-            w.nodes[w.ports[port].node].foreign += 1
-            port_backend.arm(rig, k, index)
+            reply = NONE
+            if is_answered(w, rig.neighbours, port, index, batch.lengths[k]):
+                reply = take(w)
+            if reply == NONE:
+                w.nodes[w.ports[port].node].foreign += 1
+                port_backend.arm(rig, k, index)
+            else:
+                port_backend.arm(rig, k, reply)
+                push_control(w, port, index, now)
             continue
         if rig.guard.into[wire] != NONE:
             guard_received(w, rig.guard, rig.guard.into[wire], index, now)

@@ -77,6 +77,12 @@ def ends(flags: int = READ | WRITTEN) -> list[Field]:
     return [mac("destination", 0, flags), mac("source", at.SOURCE_MAC, flags)]
 
 
+def hop_ends() -> list[Field]:
+    """Both MAC addresses of an IP frame, whose IP addresses say its ends: behind a router they are
+    those of a hop, and an external router has a MAC address of its own."""
+    return [mac("destination", 0, WRITTEN), mac("source", at.SOURCE_MAC, WRITTEN | UNCHECKED)]
+
+
 def ipv4(shift: int = 0, protocol: int = at.IP_PROTOCOL_UDP) -> list[Fixed]:
     """Fixed octets of an IPv4 header without options, from the EtherType on."""
     ip_at = at.IP + shift
@@ -109,7 +115,7 @@ ENTROPY = near("inner", at.UDP, 2, beside="flow", bits=ENTROPY_BITS)
 """The same for a frame without path entropy; one that has some is that far from its flow's port."""
 DATA_FIXED = [*tag()[0], *(f for f in ipv4() if f.at != at.IP + 8), *our_udp()]
 DATA_FIELDS = [
-    *ends(WRITTEN),  # behind a router they are those of a hop, the IPv4 addresses are the frame's
+    *hop_ends(),
     *tag()[1],
     length(at.IP + 2, at.IP),
     hops(),
@@ -290,7 +296,7 @@ CNP_FRAME = FrameType(
         write_octets(at.BTH + 2, f"{at.BTH_PKEY:04x}{at.BTH_BECN:02x}"),
     ],
     [
-        *ends(WRITTEN),
+        *hop_ends(),
         *tag()[1],
         hops(),
         ip("source", at.IP + 12),
@@ -318,7 +324,7 @@ def _between_ends(port: int, what: int) -> tuple[list[Fixed], list[Field]]:
         match_octets(at.ACK_SAYS, f"{what:x}0", "f0"),
     ]
     said = [
-        *ends(WRITTEN),
+        *hop_ends(),
         *tag()[1],
         length(at.IP + 2, at.IP),
         hops(),

@@ -49,7 +49,8 @@ def replace_word(octets, place, new, header):
 
 @compiled
 def address_hop(octets, source, destination):
-    """Write the MAC addresses of one hop; a `source` that is UNKNOWN stays as it is."""
-    put48(octets, 0, mac_of(destination))
+    """Write the MAC addresses of one hop: that of the address index `source`, unless it is UNKNOWN,
+    and `destination`."""
+    put48(octets, 0, destination)
     if source != UNKNOWN:
         put48(octets, at.SOURCE_MAC, mac_of(source))

@@ -7,13 +7,15 @@ table: index 7 is fd74:6261:636b::a00:7.
 from __future__ import annotations
 
 from orchestrator.engine.frames import frame_layout as at
-from orchestrator.engine.frames.address_index import ip_of
-from orchestrator.engine.frames.big_endian import get16, put16
+from orchestrator.engine.frames.address_index import UNKNOWN, index_of_ip, ip_of
+from orchestrator.engine.frames.big_endian import get16, get32, get64, put16, put64
 from orchestrator.engine.frames.ipv4_header import replace_word
 from orchestrator.engine.jit import compiled
 
 PREFIX = "fd746261636b000000000000"
 """First 12 octets (hexadecimal) of an address: a locally assigned one (RFC 4193), "tback"."""
+PREFIX_HIGH = int.from_bytes(bytes.fromhex(PREFIX)[:8], "big", signed=True)
+"""Its first 8 octets; zeros follow."""
 HEADER = 40
 """Octets of the header."""
 PAYLOAD_LENGTH, NEXT_HEADER, HOP_LIMIT, SOURCE, DESTINATION = 4, 6, 7, 8, 24
@@ -61,6 +63,21 @@ def rewrite_header(t, octets, mark, hops):
     replace_word(octets, ip, (get16(octets, ip) & 0xFF00) | (mark & 0xFF), ip)
     protocol = get16(octets, ip + 8) & 0xFF
     replace_word(octets, ip + 8, ((at.IP_TTL - hops) << 8) | protocol, ip)
+
+
+@compiled
+def copy_address(octets, place, source):
+    """Copy the IPv6 address at `source` to `place`."""
+    put64(octets, place, get64(octets, source))
+    put64(octets, place + 8, get64(octets, source + 8))
+
+
+@compiled
+def index_of_ipv6(octets, place):
+    """The address index of the IPv6 address at `place`; UNKNOWN when it is not an emulated one."""
+    if get64(octets, place) != PREFIX_HIGH or get32(octets, place + 8) != 0:
+        return UNKNOWN
+    return index_of_ip(get32(octets, place + 12))
 
 
 def ipv6_text(index: int) -> str:

@@ -17,10 +17,16 @@ other octets of a payload are 0. The R_Key is 0.
 from __future__ import annotations
 
 from orchestrator.engine.frames import frame_layout as at
-from orchestrator.engine.frames.core_frame_types import ENTROPY, SOURCE_PORT, ends, hops, ipv4, tag
+from orchestrator.engine.frames.core_frame_types import (
+    ENTROPY,
+    SOURCE_PORT,
+    hop_ends,
+    hops,
+    ipv4,
+    tag,
+)
 from orchestrator.engine.frames.frame_codec import encode_by
 from orchestrator.engine.frames.frame_field import (
-    WRITTEN,
     Field,
     checksum,
     ip,
@@ -87,7 +93,7 @@ def _packet(end: int) -> tuple[list[Fixed], list[Field]]:
         match_octets(_PAIR, f"{end:02x}", "f0"),
     ]
     fields = [
-        *ends(WRITTEN),
+        *hop_ends(),
         *tag()[1],
         length(at.IP + 2, at.IP),
         hops(),

@@ -9,7 +9,8 @@ from typing import Any
 from orchestrator.targets.software.network_namespaces import Machine, Machines
 
 Handed = dict[str, dict[str, Any]]
-"""Node -> {"socket": descriptor, "ports": {its port, as in results: interface index}}."""
+"""Node -> {"socket": descriptor, "ports": {its port, as in results: interface index}, "next_hops":
+{such a port: MAC address of the router that it faces}}."""
 
 
 @dataclass
@@ -17,6 +18,7 @@ class BorrowedMachine(Machine):
     """NICs of a node, behind one socket that another process has opened."""
 
     indices: list[int] = field(default_factory=list)
+    next_hops: dict[str, int] = field(default_factory=dict)
 
     @property
     def interfaces(self) -> list[int]:
@@ -39,6 +41,7 @@ def add_borrowed_nics(
     name = outside_of(node)
     indices = list(there["ports"].values())
     machine = BorrowedMachine(name, -1, peers=[""] * len(indices), indices=indices, counted=counted)
+    machine.next_hops = there.get("next_hops", {})
     machine.raw = socket.socket(fileno=there["socket"])
     machines.machines[name] = machine
     return {port: (name, number) for number, port in enumerate(there["ports"])}

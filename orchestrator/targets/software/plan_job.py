@@ -33,7 +33,7 @@ from orchestrator.targets.software.borrowed_nics import (
 )
 from orchestrator.targets.software.control_thread import CHANGED, ControlThread
 from orchestrator.targets.software.datapath_thread import Thread, start
-from orchestrator.targets.software.dut.dut_fidelity import foreign
+from orchestrator.targets.software.dut.dut_fidelity import answered, foreign
 from orchestrator.targets.software.link_end_counters import crossings_of, ends_of, given_up
 from orchestrator.targets.software.link_guards import LinkGuards
 from orchestrator.targets.software.mtu_check import narrow, with_narrow
@@ -253,6 +253,9 @@ def _recording(
     if not any(thread.hosts for thread in threads):  # programs would not be slower with it
         recording.fidelity["advised_pace"] = advised_pace(measured, demand, SLOWEST)
     recording.fidelity = with_narrow(recording.fidelity, narrow(resolved, machines, local))
+    recording.fidelity["answered"] = {
+        port: count for thread in threads for port, count in answered(thread).items()
+    }
     recording.fidelity["host_ports"] = {
         host: {"dropped": machines.socket_counters(port_of(host))["dropped"], "strays": int(strays)}
         for thread in threads

@@ -25,12 +25,15 @@ from orchestrator.engine.datapath.host_port_io import HOST_BATCH
 from orchestrator.engine.datapath.link_counters import WORDS
 from orchestrator.engine.datapath.mac_learning import Learning, empty_stations, no_learning
 from orchestrator.engine.datapath.mmsg_batch import Batch, receiver, sender
+from orchestrator.engine.datapath.neighbour_replies import Neighbours
 from orchestrator.engine.datapath.packet_socket_io import poll_words
 from orchestrator.engine.datapath.xdp_socket_io import Rings
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.engine.records import NEVER, NONE, PORT_SETS, PROGRAMS
 from orchestrator.plan import Switch
+from orchestrator.targets.software.borrowed_nics import BorrowedMachine
 from orchestrator.targets.software.link_guards import LinkGuards, no_guard
+from orchestrator.targets.software.neighbour_tables import neighbours_of
 from orchestrator.targets.software.network_namespaces import FIRST_INTERFACE, Machines, port_of
 from orchestrator.targets.software.packet_backends import PACKETS, Backend
 
@@ -97,6 +100,7 @@ class Rig(NamedTuple):
     speed: np.ndarray  # int64[1]: ps of the run per us of this machine's clock
     rate_ppb: np.ndarray  # int64[1]: by how much the clock of the run is faster than this one's
     learning: Learning
+    neighbours: Neighbours
     gives_way: np.ndarray  # int64[1]: 1 when more threads than cores take turns
     stalled: np.ndarray  # int64[18]: see orchestrator.engine.datapath.stall_detection
     stalls: np.ndarray  # int64[rows, 10]: turns that took long, likewise
@@ -169,6 +173,9 @@ def build(
         wires[wire] = (socket, every.index(index), rows[port])
         port_rows[socket, index - first[socket]] = rows[port]
         wire_rows[socket, index - first[socket]] = wire
+        borrowed = machines.machines[host]
+        if isinstance(borrowed, BorrowedMachine) and port in borrowed.next_hops:
+            world.ports["next_hop"][rows[port]] = borrowed.next_hops[port]
     host_ports = [machines.open(port_of(name)).fileno() for name in programs]
     incoming = receiver(world.octets, RECEIVE_BATCH)
     opened = backend.open(machines, hosts, first, placed, incoming)
@@ -231,6 +238,7 @@ def build(
         speed=np.array([shared.speed], np.int64),
         rate_ppb=np.zeros(1, np.int64),
         learning=_learning(assembly),
+        neighbours=neighbours_of(assembly),
         gives_way=np.zeros(1, np.int64),
         stalled=stall_detection.words(shared.horizon_ns),
         stalls=np.zeros((stall_detection.ROWS, stall_detection.COLUMNS), np.int64),

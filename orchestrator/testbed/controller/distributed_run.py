@@ -13,6 +13,7 @@ from orchestrator.engine.datapath.emulation_clock import NS_PER_US, REAL_TIME
 from orchestrator.engine.frames.header_options import DEFAULT
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
+from orchestrator.targets.software.dut.address_resolution import is_router
 from orchestrator.targets.software.dut.dut_setup import behind, longest_of
 from orchestrator.targets.software.dut.rx_sockets import addressed_to
 from orchestrator.targets.software.worker_stages import COLLECTED, ENDED, READY
@@ -213,6 +214,12 @@ class DistributedRun(LeasedRun):
                 "controller",
                 "machines of a testbed probe devices by frames of VLAN 1 alone",
                 "Remedy: headers with that tag, or the device's ports on one machine (--external).",
+            )
+        if routers := [one for one in found if is_router(self.resolved.plan, one.device)]:
+            raise Refused(
+                "controller",
+                f"{routers[0].device} is a router, and machines of a testbed resolve no next hop",
+                "Remedy: the router's ports on one machine (--external).",
             )
         if found:
             ask = {m: partial(self._ask_of, m, lease) for m, lease in self.leases.items()}

@@ -13,6 +13,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from orchestrator.engine.frames import FOREIGN
+from orchestrator.engine.frames.address_index import mac_of
 from orchestrator.engine.frames.ipv4_header import address_hop, rewrite
 from orchestrator.engine.frames.roce_icrc import icrc
 from orchestrator.engine.records import CE, CNP, DATA, ECHO, ECT0, PROBE, RETURNED
@@ -125,6 +126,6 @@ def test_a_mark_and_a_hop_are_written_into_a_frame_that_stays_valid(mark, before
 def test_a_router_gives_a_frame_the_addresses_of_a_hop_and_it_is_still_the_same_frame():
     frame = data()
     row = np.frombuffer(written(frame), np.uint8).copy()
-    address_hop(row, 0x55, 0x66)
+    address_hop(row, 0x55, mac_of(0x66))
     assert row[:12].tobytes() == bytes.fromhex("025442000066 025442000055")
     assert fields(read(row.tobytes())[1]) == fields(frame)

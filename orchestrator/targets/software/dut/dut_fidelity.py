@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchestrator.engine.datapath.neighbour_replies import ANSWERED, ANSWERS
 from orchestrator.plan.external_nodes import facing
 from orchestrator.run.fidelity_thresholds import DEGRADED, VALID
 from orchestrator.targets.software.datapath_thread import Thread
@@ -18,11 +19,27 @@ def foreign(thread: Thread) -> int:
     return sum(int(counted[row]) for name, row in rows.items() if name not in near)
 
 
+def answered(thread: Thread) -> dict[str, int]:
+    """Port of a thread that faces a DUT -> ARP requests and neighbour solicitations that its host
+    answered."""
+    rows = thread.assembly.indices.port_rows
+    ports = thread.rig.neighbours.ports
+    return {
+        port: int(ports[row, ANSWERED])
+        for port, row in rows.items()
+        if port in thread.wires and ports[row, ANSWERS]
+    }
+
+
 def with_devices(fidelity: dict[str, Any], dut_cables: dict[str, Any]) -> dict[str, Any]:
     """The fidelity of a run with the cables of its devices. A loss of a local interface looks
     like a loss of the device: it is reported, and such a run is not valid."""
+    replies = fidelity.pop("answered", {})
     if not dut_cables:
         return fidelity
+    for ports in dut_cables.values():
+        for row in ports.values():
+            row["answered"] = replies.get(row["port"], 0)
     reasons = [
         f"{DEGRADED}: {row['interface']}, which leads to {port}, lost or damaged {row['lost']} "
         "frames by its own counters; they look as if the device had lost them"

@@ -20,6 +20,7 @@ from orchestrator.plan.frame_lengths import longest_frames
 from orchestrator.progress import Progress, Report
 from orchestrator.target import Interfaces
 from orchestrator.targets.software.borrowed_nics import Handed
+from orchestrator.targets.software.dut.address_resolution import is_router, resolve
 from orchestrator.targets.software.dut.dut_cables import Cable, cables
 from orchestrator.targets.software.dut.dut_probing import Prober
 from orchestrator.targets.software.dut.rx_sockets import (
@@ -99,6 +100,8 @@ class ConnectedDuts:
     ears: dict[str, socket.socket] = field(default_factory=dict)
     before: dict[str, InterfaceCounters] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    next_hops: Mapping[str, int] = field(default_factory=dict)
+    """Our port that faces a router -> the MAC address of the router's port."""
 
     @property
     def handed(self) -> Handed:
@@ -106,8 +109,11 @@ class ConnectedDuts:
         found: Handed = {}
         for cable in self.cables:
             node = cable.ours.partition(".")[0]
-            there = found.setdefault(node, {"socket": self.ears[node].fileno(), "ports": {}})
+            empty = {"socket": self.ears[node].fileno(), "ports": {}, "next_hops": {}}
+            there = found.setdefault(node, empty)
             there["ports"][cable.ours] = socket.if_nametoindex(cable.interface)
+            if cable.ours in self.next_hops:
+                there["next_hops"][cable.ours] = self.next_hops[cable.ours]
         return found
 
     @property
@@ -148,13 +154,13 @@ def connected_duts(
             _await_carrier(cable)
             _check_mtu(cable, octets, tag_allowance(plan))
         progress(Progress("preparing", 0.0, f"a probe over each of {len(found)} cables"))
-        _probe(plan, found, octets)
+        next_hops = _probe(plan, found, octets)
         ears = {}
         for node in dict.fromkeys(cable.ours.partition(".")[0] for cable in found):
             mine = [c.interface for c in found if c.ours.partition(".")[0] == node]
             ears[node] = open_ones.enter_context(open_receiver(mine, addressed_to(plan, node)))
         before = {name: interface_counters(name) for name in names}
-        yield ConnectedDuts(found, ears, before, settings)
+        yield ConnectedDuts(found, ears, before, settings, next_hops)
 
 
 def longest_of(resolved: ResolvedPlan, found: Sequence[Cable]) -> int:
@@ -187,16 +193,22 @@ def _check_mtu(cable: Cable, octets: int, allowance: int) -> None:
         )
 
 
-def _probe(plan: Plan, found: Sequence[Cable], octets: int) -> None:
+def _probe(plan: Plan, found: Sequence[Cable], octets: int) -> dict[str, int]:
+    """Probe the cables of devices that forward by MAC address; our port -> MAC address of the
+    router that it faces."""
     with ExitStack() as open_ones:
-        sockets = []
+        sockets: dict[str, socket.socket] = {}
         for cable in found:
             raw = open_ones.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
             raw.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
             raw.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
             receive_all(raw, cable.interface)
-            sockets.append(raw)
-        Prober(found, behind(plan, found), plan.headers.options()).check(sockets, octets)
+            sockets[cable.ours] = raw
+        routers = [one for one in found if is_router(plan, one.device)]
+        if others := [one for one in found if one not in routers]:
+            prober = Prober(others, behind(plan, others), plan.headers.options())
+            prober.check([sockets[one.ours] for one in others], octets)
+        return resolve(plan, routers, [sockets[one.ours] for one in routers]) if routers else {}
 
 
 def behind(plan: Plan, found: Sequence[Cable]) -> dict[str, list[bytes]]:
