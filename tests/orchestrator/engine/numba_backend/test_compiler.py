@@ -1,4 +1,4 @@
-"""What is kept is loaded without what a compilation needs, and a compilation works all the same."""
+"""Cached code is loaded without numba's compiler, and plain numba compiles where that differs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if sys.argv[1:]:
 """
 
 
-def printed(folder: Path, *words: str) -> str:
+def printed(folder: Path, *words: str, streams: str = "either") -> str:
     """What the module prints, with its cache in the folder."""
     done = subprocess.run(
         [sys.executable, "-m", "sample", *words],
@@ -47,7 +47,7 @@ def printed(folder: Path, *words: str) -> str:
         text=True,
         timeout=120,
     )
-    return done.stdout or done.stderr
+    return {"out": done.stdout, "err": done.stderr}.get(streams, done.stdout or done.stderr)
 
 
 def test_only_a_compilation_imports_what_it_needs(tmp_path: Path) -> None:
@@ -90,3 +90,65 @@ def test_index_and_data_that_this_user_did_not_seal_are_not_unpickled(
         assert printed(tmp_path) == "10 True\n"
         assert printed(tmp_path) == "10 False\n"
     assert not (tmp_path / "ran").exists()
+
+
+WITHOUT = """
+import numba.core.typed_passes
+del numba.core.typed_passes.NativeLowering
+"""
+KERNEL = """
+import numpy as np
+from orchestrator.engine.jit import call_kernel, compiled, kernel_address, record_address
+from orchestrator.engine.records import FRAME
+
+RECORD = np.dtype([("total", np.int64), ("octets", np.int64)], align=True)
+
+@compiled
+def doubled(value):
+    return 2 * value
+
+def arrival(state, params, queue, frame, now, message):
+    state.total += doubled(params.octets) // 3 + now
+    return state.total % 5
+
+@compiled
+def call(kernel, state, params, queue, frame, now):
+    return call_kernel(kernel, state, params, queue[0], frame[0], now, frame[0])
+
+state, params, queue = (np.zeros(1, RECORD) for _ in range(3))
+frame = np.zeros(1, FRAME)
+params["octets"] = 10
+kernel = kernel_address(arrival, RECORD, RECORD, RECORD, range(5))
+addresses = record_address(state), record_address(params)
+print([call(kernel, *addresses, queue, frame, now) for now in (1, 2, 3)], state["total"][0])
+"""
+RIGHT = "[2, 0, 4] 24\n"
+
+
+@pytest.mark.parametrize(("source", "right"), [(MODULE, "10 "), (KERNEL, RIGHT)])
+def test_without_an_internal_plain_numba_gives_the_same(
+    source: str, right: str, tmp_path: Path
+) -> None:
+    for place, beginning in ("linked", ""), ("plain", WITHOUT):
+        folder = tmp_path / place
+        folder.mkdir()
+        (folder / "sample.py").write_text(beginning + source)
+        for _ in ("compiled", "loaded"):
+            assert printed(folder, streams="out").startswith(right)
+    (tmp_path / "plain" / "cache").rename(tmp_path / "before")
+    said = printed(tmp_path / "plain", streams="err")
+    assert said.count("NativeLowering") == 1
+    assert "are not checked" in said
+
+
+def test_internals_of_another_version_are_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    from orchestrator.engine.numba_backend import compiler, guarded_lowering, link_units
+
+    monkeypatch.setattr(compiler, "TESTED", ((9, 0), (9, 1)))
+    assert compiler._link_units.__wrapped__() is link_units
+    monkeypatch.setattr(guarded_lowering.GuardedLower, "_note", lambda *_: None)
+    assert compiler._link_units.__wrapped__() is None
+    monkeypatch.undo()
+    monkeypatch.setattr(compiler, "TESTED", ((9, 0), (9, 1)))
+    monkeypatch.setattr(link_units.UnitLibrary, "finalize", None)
+    assert compiler._link_units.__wrapped__() is None
