@@ -37,8 +37,9 @@ LONG = set(
     tests/mutation/test_drawn.py tests/orchestrator/batch/test_kernel_mutants.py
     tests/orchestrator/engine/node/test_conservation.py
     tests/orchestrator/engine/node/test_plain.py tests/orchestrator/engine/test_jit_cache.py
-    tests/orchestrator/engine/test_numba_compile.py tests/orchestrator/fuzz/test_differences.py
-    tests/orchestrator/pause_storm/test_command.py tests/orchestrator/pause_storm/test_on_veth.py
+    tests/orchestrator/engine/numba_backend/test_compiler.py
+    tests/orchestrator/fuzz/test_differences.py tests/orchestrator/pause_storm/test_command.py
+    tests/orchestrator/pause_storm/test_on_veth.py
     tests/orchestrator/pause_storm/test_storm_metrics.py tests/orchestrator/plan/test_fuzz.py
     tests/orchestrator/targets/software/test_external.py
     tests/orchestrator/targets/software/test_external_programs.py

@@ -47,6 +47,6 @@ def _folder_of_sources() -> Path:
 
     numba decides by the file of the compiled function alone whether its cached code is fresh;
     a change in a function that it calls would go unnoticed. Other packages have folders of their
-    own in it (see `numba_compile._use_package_cache`).
+    own in it (see `numba_backend.code_cache.package_cache`).
     """
     return private_cache.folder(f"numba/{sources_digest()}")

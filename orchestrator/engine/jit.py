@@ -3,7 +3,7 @@
 Everything compiled here is plain Python that numba accepts; with NUMBA_DISABLE_JIT=1 the same
 functions run uncompiled. A kernel is called by address through one fixed signature, so that the
 engine is compiled once and a new plugin never makes it compile again. numba is imported when
-something has to be compiled (`engine.compiling`), and not for what is in the cache.
+something has to be compiled (`engine.numba_backend`), and not for what is in the cache.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from orchestrator.engine.records import FRAME
 # (`engine.object_cache`), which a later process loads without numba, too. With arrays, strings,
 # tuples, or
 # where an exception may be raised, it is numba's own dispatcher; called by a compiled function it
-# is a part of that (`engine.parts`).
+# is a part of that (`engine.numba_backend.link_units`).
 
-COMPILING = "orchestrator.engine.numba_compile"
+COMPILING = "orchestrator.engine.numba_backend.compiler"
 """The module that imports numba."""
 _of_plugins: weakref.WeakSet[Function] = weakref.WeakSet()
 """Compiled functions of other packages than the engine."""

@@ -3,7 +3,7 @@
 A compiled kernel is called off the GIL by address, so it cannot raise. It notes its first fault in
 one row of numbers (`CELL`), goes on with 0 (an overflow: with the number that is left), and the
 run is refused where Python looks next (`refuse_fault`). Uncompiled, a kernel raises at once. What
-compiled code does about it stands in `engine.guarded_lowering`.
+compiled code does about it stands in `engine.numba_backend.guarded_lowering`.
 
 Sums are not checked: only terms that no product or shift made so large come near 2^63.
 
@@ -33,6 +33,8 @@ UNGUARDED = ("orchestrator.", "traces.", "firmware.")
 """Beginnings of modules whose compiled functions are no part of a plugin's kernel."""
 
 CELL = np.zeros(CELL_WORDS, np.int64)
+answers_of_kernels: dict[Callable[..., Any], Collection[int] | None] = {}
+"""Kernel that is being compiled -> the answers that have a meaning; None: all numbers."""
 _labels: dict[Callable[..., Any], tuple[list[str], Collection[int] | None]] = {}
 
 

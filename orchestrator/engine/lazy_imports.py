@@ -1,9 +1,9 @@
 """Lazy imports of numba and LLVM: proxies that a compilation alone resolves.
 
-Machine code that is in the cache is loaded without numba (`engine.entries`), and importing numba
-takes longer than most runs of the simulator do. So what is made with it stands in modules of its
-own (`engine.lowered`), and compiled functions know it by objects of these classes: numba asks a
-value of a function's module for its `_numba_type_`, and is given that of the real one.
+Machine code that is in the cache is loaded without numba (`engine.object_cache`), and importing
+numba takes longer than most runs of the simulator do. So what is made with it stands in modules of
+its own (`engine.intrinsics`), and compiled functions know it by objects of these classes: numba
+asks a value of a function's module for its `_numba_type_`, and is given that of the real one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def import_attribute(place: str) -> Any:
 
 
 class LazyIntrinsic:
-    """An intrinsic that a module of `engine.lowered` makes."""
+    """An intrinsic that a module of `engine.intrinsics` makes."""
 
     def __init__(self, place: str) -> None:
         self.place = place

@@ -4,7 +4,7 @@ An entry is one compiled function with all that it calls, and takes what C can h
 float64, records and worlds by their addresses. What it was compiled from names its file: the
 engine's sources, and of a function that stands elsewhere the code of all that it calls with the
 constants in it. So an entry that is found is right, and importing numba, which takes longer than
-most runs, is left to those who find none (`engine.compiling`).
+most runs, is left to those who find none (`engine.numba_backend`).
 
 A function of Python that may raise an exception is none of these, nor is what needs anything else
 of numba's own: a file without code says so.

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -48,8 +50,19 @@ def called(*words: str | Path, folder: Path, home: Path | None = None) -> str:
     return done.stdout
 
 
+def lowest() -> list[str]:
+    """numba and NumPy at the lower ends of their ranges; the upper ends are what pip installs."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        named = tomllib.load(file)["project"]["dependencies"]
+    return [
+        f"{one['name']}=={one['low']}"
+        for one in (re.match(r"(?P<name>numba|numpy)>=(?P<low>[\d.]+),", text) for text in named)
+        if one is not None
+    ]
+
+
 def main() -> None:
-    """Build, install, run, look."""
+    """Build, install, run, look; then with the lowest versions of what compiles."""
     with tempfile.TemporaryDirectory(prefix="wheel-test-") as name:
         place = Path(name)
         home, empty = place / "home", place / "empty"
@@ -76,6 +89,15 @@ def main() -> None:
         listed = called(tailback, "gateware", "list", folder=empty, home=home)
         assert "qcn_switch" in listed, "the Verilog is not there"
         print(f"wheel-test: {wheel.name} runs from an empty folder")
+        called(python, "-m", "pip", "install", "--quiet", *lowest(), folder=place)
+        again = json.loads(called(tailback, "run", "quickstart", "--json", folder=empty, home=home))
+        assert again["verdict"] == "met", again["expectations"]
+        first, second = (
+            json.loads((Path(one["folder"]) / "result.json").read_text(encoding="utf-8"))["metrics"]
+            for one in (told, again)
+        )
+        assert first == second, "the lowest versions compute something else"
+        print(f"wheel-test: the same with {' and '.join(lowest())}")
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
-from orchestrator.engine.llvm_attributes import attach_field_metadata
 from orchestrator.engine.node.world_arrays import COLUMNS, FIELDS
+from orchestrator.engine.numba_backend.llvm_attributes import attach_field_metadata
 
 WORD = ir.IntType(64)
 TABLE_COLUMNS = 4

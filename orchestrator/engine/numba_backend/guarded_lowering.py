@@ -7,7 +7,7 @@ a fault leaves behind is described in `engine.kernel_guards`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
@@ -16,14 +16,11 @@ from numba.core import cgutils, types
 from numba.core import ir as numba_ir
 
 from orchestrator.engine import kernel_guards
-from orchestrator.engine.fast_lowering import PlainLower
+from orchestrator.engine.numba_backend.fast_lowering import PlainLower
 
 WORD = llvm_ir.IntType(64)
 DIVISIONS = (operator.floordiv, operator.mod)
 NOTE = "tailback_note_kernel_fault"
-
-answers_of_kernels: dict[Callable[..., Any], Collection[int] | None] = {}
-"""Kernel that is being compiled -> the answers that have a meaning; None: all numbers."""
 
 llvm.add_symbol(kernel_guards.CELL_SYMBOL, kernel_guards.CELL.ctypes.data)
 
@@ -33,7 +30,7 @@ class GuardedLower(PlainLower):
 
     def lower_inst(self, inst: Any) -> None:
         function = self.func_ir.func_id.func
-        answers = answers_of_kernels.get(function)
+        answers = kernel_guards.answers_of_kernels.get(function)
         if isinstance(inst, numba_ir.Return) and answers is not None:
             self._line = inst.loc.line
             self._lower_answer(self.loadvar(inst.value.name), answers)

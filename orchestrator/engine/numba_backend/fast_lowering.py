@@ -20,7 +20,10 @@ from numba.core import ir as numba_ir
 from numba.core.lowering import Lower
 from numba.core.types.functions import BaseFunction
 
-from orchestrator.engine.llvm_attributes import attach_field_metadata, last_instruction
+from orchestrator.engine.numba_backend.llvm_attributes import (
+    attach_field_metadata,
+    last_instruction,
+)
 
 SKIPPED_PASSES = {
     untyped_passes.WithLifting,

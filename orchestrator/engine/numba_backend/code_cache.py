@@ -1,4 +1,4 @@
-"""Compiler of functions and kernels with numba; only a compilation imports this module."""
+"""Cache of numba's dispatchers: sealed files, a folder for each state of a package's sources."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ import hashlib
 import pickle
 import re
 import sys
-import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from orchestrator.engine.numba_import import numba  # isort: skip  # before numba's own modules
-
-import numpy as np
-from numba import types
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from orchestrator import private_cache
+from orchestrator.engine import cache_paths, object_cache
+
+config.CACHE_DIR = str(cache_paths.folder())  # type: ignore[attr-defined]
 
 # Loader of numba's cached code that skips the refresh which only a compilation needs.
 #
@@ -99,22 +96,6 @@ def with_code_cache(dispatcher: Any) -> Any:
     return dispatcher
 
 
-from orchestrator.engine import cache_paths, kernel_guards, kernel_mistakes, object_cache  # noqa: E402
-from orchestrator.engine.compile_options import OPTIONS  # noqa: E402
-from orchestrator.engine.guarded_lowering import answers_of_kernels  # noqa: E402
-from orchestrator.engine.lazy_imports import import_attribute  # noqa: E402
-from orchestrator.engine.link_units import KernelPipeline, LinkedPipeline, LinkUnit  # noqa: E402
-from orchestrator.engine.object_cache import UNFIT, Entry, Kinds  # noqa: E402
-from orchestrator.engine.records import FRAME  # noqa: E402
-
-# A record that begins with the fields of another one may be handed over for it: all are int64.
-warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
-
-config.CACHE_DIR = str(cache_paths.folder())  # type: ignore[attr-defined]
-
-_alive = list[Any]()
-
-
 @functools.cache
 def _sources(top: str) -> str:
     """Digest of the sources of a package that compiled code is made of."""
@@ -151,7 +132,7 @@ def _text(source: Path) -> str:
 
 
 @contextlib.contextmanager
-def _use_package_cache(function: Callable[..., Any]) -> Iterator[None]:
+def package_cache(function: Callable[..., Any]) -> Iterator[None]:
     """Have a function of another package than the engine cached by the state of that package.
 
     It is compiled with what it calls, which may stand in other files of its package.
@@ -166,97 +147,3 @@ def _use_package_cache(function: Callable[..., Any]) -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = before  # type: ignore[attr-defined]
-
-
-def inner_dispatcher(function: Callable[..., Any], inline: bool) -> LinkUnit:
-    """numba's dispatcher of a function that is a part of who calls it.
-
-    `inline` False is said as well: a function that is first called by an inlined one would inherit
-    that, the whole node would end up in every place that calls any of it, and take minutes to
-    compile.
-    """
-    options = {**OPTIONS, "forceinline": inline}
-    decorate = numba.njit(**options, pipeline_class=LinkedPipeline)
-
-    def dispatcher_of(function: Callable[..., Any]) -> Any:
-        with _use_package_cache(function):
-            return with_code_cache(decorate(function))
-
-    return LinkUnit(function, options, dispatcher_of)
-
-
-def compile_entry(function: Any, kinds: Kinds, file: Path) -> Entry | str:
-    """Compile a function for arguments of these kinds, and keep what comes of it."""
-    plain = {"int64": types.int64, "float64": types.float64}
-    signature = tuple(plain[kind] if kind in plain else import_attribute(kind) for kind in kinds)
-    by_address = {"pipeline_class": KernelPipeline, "no_cpython_wrapper": True}
-    options = {**OPTIONS, **by_address, "forceinline": function.inline}
-    dispatcher = numba.njit(**options)(function.py_func)
-    dispatcher.compile(signature)
-    return _store_compiled(dispatcher, file, frozenset())
-
-
-def compile_kernel_entry(
-    function: Callable[..., int],
-    state: np.dtype,
-    params: np.dtype,
-    entity: np.dtype,
-    file: Any,
-    answers: Collection[int] | None,
-) -> int:
-    """Compile a kernel for its records; its address. `file` (None: numba's own cache) gets it."""
-    answers_of_kernels[function] = answers
-    records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
-    signature = types.int64(*records, types.int64, records[3])
-    by_address = {**OPTIONS, "pipeline_class": KernelPipeline, "no_cpython_wrapper": True}
-    dispatcher = numba.njit(**by_address)(function)
-    if file is None:
-        with _use_package_cache(function):
-            with_code_cache(dispatcher)
-    try:
-        dispatcher.compile(signature)
-    except Exception as error:  # of numba, or of code of its own that kernels run into
-        mistake = kernel_mistakes.explained(function, error, (state, params, entity, FRAME))
-        raise mistake from error
-    kernel_mistakes.check_types(function, _single_overload(dispatcher).type_annotation)
-    for helper in kernel_guards.helpers(function):
-        for made in helper.dispatcher.overloads.values():
-            kernel_mistakes.check_types(helper.py_func, made.type_annotation, helper=True)
-    dispatcher.disable_compile()
-    if file is not None and isinstance(
-        found := _store_compiled(dispatcher, file, object_cache.REPORTING), Entry
-    ):
-        return found.address
-    _alive.append(dispatcher)
-    result = _single_overload(dispatcher)
-    address: int = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
-    return address
-
-
-def _store_compiled(dispatcher: Any, file: Path, besides: frozenset[str]) -> Entry | str:
-    """Put the only result of a dispatcher into a file, if it is fit to be an entry: all that it
-    needs is in any process, or one of `besides`."""
-    _alive.append(dispatcher)  # with the machine code
-    made = _single_overload(dispatcher)
-    library, symbol = made.library, made.fndesc.llvm_cfunc_wrapper_name
-    result = str(made.signature.return_type)
-    module = library._final_module
-    needs = [
-        one.name
-        for several in (module.functions, module.global_variables)
-        for one in several
-        if one.is_declaration and not one.name.startswith("llvm.")
-    ]
-    if (
-        result not in object_cache.RESULTS
-        or library.has_dynamic_globals
-        or not object_cache.are_cached(needs, besides)
-    ):
-        object_cache.store_entry(file)
-        return UNFIT
-    object_cache.store_entry(file, library._get_compiled_object(), symbol, result, needs)
-    return Entry(library.get_pointer_to_function(symbol), result, loaded=False)
-
-
-def _single_overload(dispatcher: Any) -> Any:
-    return dispatcher.overloads[dispatcher.signatures[0]]

@@ -11,7 +11,7 @@ import pytest
 from llvmlite import ir  # type: ignore[import-untyped]
 
 from orchestrator.engine.jit import DISABLED, compiled
-from orchestrator.engine.llvm_attributes import drop_return_initialisation
+from orchestrator.engine.numba_backend.llvm_attributes import drop_return_initialisation
 from orchestrator.engine.records import record
 from tests.orchestrator.engine.written import written
 from tests.orchestrator.worlds import assembled, line_of_three

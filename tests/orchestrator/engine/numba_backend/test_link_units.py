@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numba.core import types
 
-from orchestrator.engine.fast_lowering import SKIPPED_PASSES, needed
 from orchestrator.engine.jit import DISABLED, compiled, inlined
+from orchestrator.engine.numba_backend.fast_lowering import SKIPPED_PASSES, needed
 from tests.orchestrator.engine.written import written
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")

@@ -27,10 +27,14 @@ from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
-from orchestrator.engine.fast_lowering import PlainLower, needed, without_garbage_collection
-from orchestrator.engine.guarded_lowering import GuardedLower
 from orchestrator.engine.kernel_guards import is_guarded
-from orchestrator.engine.llvm_attributes import (
+from orchestrator.engine.numba_backend.fast_lowering import (
+    PlainLower,
+    needed,
+    without_garbage_collection,
+)
+from orchestrator.engine.numba_backend.guarded_lowering import GuardedLower
+from orchestrator.engine.numba_backend.llvm_attributes import (
     allow_inlining,
     drop_return_initialisation,
     internalize,
