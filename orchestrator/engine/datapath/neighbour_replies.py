@@ -65,7 +65,7 @@ SOLICITED_NODE = 0xFF000000
 """Last four octets of the solicited-node address of nodes whose addresses end alike, ff02::1:ff00:0
 (RFC 4291, 2.7.1); the last three are those of the address."""
 ALL_NODES_MAC = 0x333300000001
-"""MAC address of ff02::1 (RFC 2464, 7)."""
+"""MAC address of ff02::1 (RFC 2464, section 7)."""
 
 
 class Neighbours(NamedTuple):
