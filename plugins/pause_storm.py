@@ -84,15 +84,17 @@ def on_timer(state, params, queue, frame, now, message):
         begun = now - (now - params.start) % (params.storm_time + params.idle_time)
         end = min(end, begun + params.storm_time)
         following = begun + params.storm_time + params.idle_time
+    if following >= params.stop:
+        following = NEVER
     if named == 0:  # the timeline may name the priority in `vector` by the next storm period
-        queue.pause_timer = following if following < params.stop else NEVER
+        queue.pause_timer = following
         state.holding = 0
         return NOTHING
     if params.frames == ONLY_PFC:
         message.kind = PFC
         message.mark = named
     if now >= end:
-        queue.pause_timer = following if following < params.stop else NEVER
+        queue.pause_timer = following
         message.feedback = 0
         held = state.holding
         state.holding = 0
