@@ -65,6 +65,12 @@ def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(str(part) for part in version)
 
 
+def _by_address(units: ModuleType | None) -> dict[str, Any]:
+    """Options of what is called by address, and not from Python."""
+    linked = {} if units is None else {"pipeline_class": units.KernelPipeline}
+    return {**OPTIONS, **linked, "no_cpython_wrapper": True}
+
+
 def _sum(first: int, second: int) -> int:
     return first + second
 
@@ -79,8 +85,7 @@ def _try_kernel(units: ModuleType) -> None:
 
     kernel.__module__ = "a_plugin"  # its faults are noted
     kernel_guards.answers_of_kernels[kernel] = range(5)
-    options = {**OPTIONS, "pipeline_class": units.KernelPipeline, "no_cpython_wrapper": True}
-    dispatcher = numba.njit(**options)(kernel)
+    dispatcher = numba.njit(**_by_address(units))(kernel)
     dispatcher.compile((types.int64, types.int64))
     library, symbol = _machine_code(dispatcher)
     library._get_compiled_object()
@@ -134,8 +139,7 @@ def compile_entry(function: Any, kinds: Kinds, file: Path) -> Entry | str:
         function.dispatcher.compile(signature)  # numba keeps it
         object_cache.store_entry(file)
         return UNFIT
-    by_address = {"pipeline_class": units.KernelPipeline, "no_cpython_wrapper": True}
-    options = {**OPTIONS, **by_address, "forceinline": function.inline}
+    options = {**_by_address(units), "forceinline": function.inline}
     dispatcher = numba.njit(**options)(function.py_func)
     dispatcher.compile(signature)
     return _store_compiled(dispatcher, file, frozenset())
@@ -154,10 +158,7 @@ def compile_kernel_entry(
     kernel_guards.answers_of_kernels[function] = answers
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
-    options = {**OPTIONS, "no_cpython_wrapper": True}
-    if units is not None:
-        options["pipeline_class"] = units.KernelPipeline
-    dispatcher = numba.njit(**options)(function)
+    dispatcher = numba.njit(**_by_address(units))(function)
     if file is None or units is None:
         _with_cache(dispatcher, function)
     try:
