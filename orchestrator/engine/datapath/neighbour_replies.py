@@ -138,18 +138,10 @@ def reply_to_arp(neighbours, node, octets, begin, length):
 
 @compiled
 def icmpv6_checksum(octets, ip, end):
-    """The checksum of the ICMPv6 message from behind the IPv6 header at `ip` to before `end`: the
-    one's complement sum (RFC 1071) over addresses, length, next header and message (RFC 4443, 2.3).
-    0 of a message that has its right checksum."""
-    begin = ip + ipv6.HEADER
-    total = end - begin + ICMPV6
-    for place in range(ip + ipv6.SOURCE, end - 1, 2):
-        total += get16(octets, place)
-    if (end - begin) & 1 != 0:
-        total += octets[end - 1] << 8
-    total = (total & 0xFFFF) + (total >> 16)
-    total = (total & 0xFFFF) + (total >> 16)
-    return total ^ 0xFFFF
+    """The checksum of the ICMPv6 message between the IPv6 header at `ip` and octet `end` (RFC 4443,
+    2.3); 0 of a message that has its right checksum."""
+    length = end - ip - ipv6.HEADER
+    return ipv6.upper_layer_checksum(octets, ip, end, length, ICMPV6, NONE)
 
 
 @inlined
@@ -221,7 +213,7 @@ def reply_to_solicitation(neighbours, node, octets, ip, length):
     if not is_own(neighbours, node, index) or source & MULTICAST != 0:
         return 0
     flags = OVERRIDE
-    if is_unspecified(octets, ip + ipv6.SOURCE):  # it looks for a duplicate: all nodes are told
+    if is_unspecified(octets, ip + ipv6.SOURCE):  # it looks for a duplicate: answer all nodes
         source = ALL_NODES_MAC
         put16(octets, ip + ipv6.SOURCE, LINK_MULTICAST)
         octets[ip + ipv6.SOURCE + 15] = 1

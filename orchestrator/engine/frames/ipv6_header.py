@@ -24,24 +24,35 @@ UDP_CHECKSUM = HEADER + 6
 
 
 @compiled
+def upper_layer_checksum(octets, ip, end, length, protocol, skipped):
+    """The one's complement checksum (RFC 1071) of the octets from behind the IPv6 header at `ip` to
+    before `end`, with the pseudo-header (RFC 8200, 8.1) of `length` and `protocol`. The word at
+    `skipped` counts as 0; NONE: each word counts, so the sum over a right checksum is 0.
+    """
+    begin = ip + HEADER
+    total = length + protocol
+    for place in range(ip + SOURCE, begin, 2):
+        total += get16(octets, place)
+    for place in range(begin, end - 1, 2):
+        if place != skipped:
+            total += get16(octets, place)
+    if (end - begin) & 1 != 0:
+        total += octets[end - 1] << 8
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+@compiled
 def udp_checksum(octets, ip, end):
-    """The UDP checksum of the packet that begins at `ip` (RFC 768, RFC 8200, 8.1): over addresses,
-    UDP length, protocol and the datagram, of which zeros follow octet `end`. 0 is sent as 0xFFFF.
+    """The UDP checksum of the packet that begins at `ip` (RFC 768): over pseudo-header and
+    datagram, of which zeros follow octet `end`. 0 is sent as 0xFFFF.
     """
     udp = ip + HEADER
     length = get16(octets, udp + 4)
-    total = length + at.IP_PROTOCOL_UDP
-    for place in range(ip + SOURCE, ip + HEADER, 2):
-        total += get16(octets, place)
     last = min(end, udp + length)
-    for place in range(udp, last - 1, 2):
-        if place != ip + UDP_CHECKSUM:
-            total += get16(octets, place)
-    if (last - udp) & 1 != 0:
-        total += octets[last - 1] << 8
-    total = (total & 0xFFFF) + (total >> 16)
-    total = (total & 0xFFFF) + (total >> 16)
-    total ^= 0xFFFF
+    skipped = ip + UDP_CHECKSUM
+    total = upper_layer_checksum(octets, ip, last, length, at.IP_PROTOCOL_UDP, skipped)
     return total if total != 0 else 0xFFFF
 
 

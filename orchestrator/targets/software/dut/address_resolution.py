@@ -112,7 +112,7 @@ def resolve(
     if apart := [one for one in cables if not is_end(plan, one.ours.partition(".")[0])]:
         raise Refused(
             WHO,
-            f"{apart[0].port} leads to {apart[0].ours}, a switch of ours, which answers no router",
+            f"{apart[0].port} leads to {apart[0].ours}, a tailback switch, which answers no router",
             "Remedy: cables from the router's ports to NICs and sinks (docs/dut.md).",
         )
     tags, found = tags_of(headers), dict[str, int]()
