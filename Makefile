@@ -74,22 +74,23 @@ demo: $(VENV)/.run  ## run a small plan, then NetFPGA-QCN, figure 11 on both tar
 # Tests that measure real frames need the cores for themselves; all others run side by side.
 SHARE_CORES := (not software or shares_cores) and not trials
 NEED_CORES := (software and not shares_cores and not trials)
+CHOSEN = $(if $(PART),--part $(PART)) $(PYTEST_ARGS)
 # Code 5 of pytest: no test was chosen. Both halves are run, also when the first one has failures.
 define tested
 $(PYTEST) -m '$(SHARE_CORES) and $(1)' -n $(if $(filter not,$(1)),$(WORKERS),auto) $(BY_MODULE) \
-  $(PYTEST_ARGS) || shared=$$?; \
-$(PYTEST) -m '$(NEED_CORES) and $(1)' $(PYTEST_ARGS) || alone=$$?; \
+  $(CHOSEN) || shared=$$?; \
+$(PYTEST) -m '$(NEED_CORES) and $(1)' $(CHOSEN) || alone=$$?; \
 for code in $${shared:-0} $${alone:-0}; do case $$code in 0|5) ;; *) exit 1 ;; esac; done
 endef
 
-test: $(VENV)/.dev  ## the tests, but for the slow ones (PYTEST_ARGS='-k name' to choose)
-	@$(call tested,not slow)
+test: $(VENV)/.dev  ## the tests, of long ones a sample, ten minutes on two cores (PYTEST_ARGS='-k name' to choose)
+	@$(call tested,not slow and not unsampled)
 
 test-root: $(VENV)/.dev  ## of the tests, those that need root: `make test` skips them for an ordinary user
 	@$(call tested,not slow and root)
 
-test-slow: $(VENV)/.dev  ## the slow ones, some ten minutes
-	@$(call tested,slow)
+test-slow: $(VENV)/.dev  ## the slow ones and what the sample leaves out, an hour (PART=2/3: that third of the modules)
+	@$(call tested,(slow or unsampled))
 
 test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, and drawn values, an hour or two
 	$(PYTEST) -m trials $(PYTEST_ARGS)

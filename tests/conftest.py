@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from orchestrator import private_cache
+from tests import sample
 from tests.parsers import describe_once
 
 settings.register_profile("same-every-time", derandomize=True, deadline=None, print_blob=False)
@@ -30,32 +31,6 @@ if hasattr(signal, "SIGHUP"):
 that they start."""
 
 
-LONG = set(
-    """
-    tests/docs/test_architecture.py tests/docs/test_papers.py tests/docs/test_site.py
-    tests/firmware/proof/test_alike.py tests/firmware/test_registers.py
-    tests/mutation/test_drawn.py tests/orchestrator/batch/test_kernel_mutants.py
-    tests/orchestrator/engine/node/test_conservation.py
-    tests/orchestrator/engine/node/test_plain.py tests/orchestrator/engine/test_jit_cache.py
-    tests/orchestrator/engine/numba_backend/test_compiler.py
-    tests/orchestrator/fuzz/test_differences.py tests/orchestrator/pause_storm/test_command.py
-    tests/orchestrator/pause_storm/test_on_veth.py
-    tests/orchestrator/pause_storm/test_storm_metrics.py tests/orchestrator/plan/test_fuzz.py
-    tests/orchestrator/targets/software/test_external.py
-    tests/orchestrator/targets/software/test_external_programs.py
-    tests/orchestrator/test_python_command.py
-    tests/orchestrator/testbed/controller/test_large_submissions.py
-    tests/plans/test_drawn_mutants.py tests/robustness/test_environment.py
-    tests/robustness/test_numbers.py tests/robustness/test_two_at_once.py tests/test_style.py
-    tests/test_third_party.py tests/test_third_party_frames.py tests/test_third_party_metric.py
-    tests/test_third_party_target.py tests/traces/analysis/test_bounds.py
-    tests/traces/oracle/test_answers.py tests/traces/oracle/test_cnm_check_unknown_seed.py
-    tests/traces/oracle/test_edits.py tests/traces/test_figure_settings.py
-    tests/traces/test_quick.py
-    """.split()  # noqa: SIM905
-)
-"""Modules of some ten seconds or more of which few tests, or none, are slow ones."""
-
 NEEDS_ROOT = "xdp"
 """A fixture that ordinary users cannot have: the kernel loads XDP programs for root alone."""
 
@@ -70,6 +45,13 @@ def namespaces() -> None:
         pytest.skip(str(refused))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the choice of a part of all modules."""
+    parser.addoption(
+        "--part", type=sample.part, metavar="K/N", help="the K-th of N parts of the modules"
+    )
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips what is marked `root` for an ordinary user."""
     if item.get_closest_marker("root") and os.geteuid() != 0:
@@ -77,19 +59,25 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests whose fixtures need root are marked so, before markers choose.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests whose fixtures need root, or that are not in the sample, are marked so.
 
     Modules with slow tests and long ones come first, then those with many tests.
 
     Workers take whole modules in this order (`--no-loadscope-reorder`): who took a long one last
     would work on it while the others have nothing left.
     """
+    sample.mark(items)
+    part = config.getoption("part")
+    if part is not None:
+        chosen, elsewhere = sample.parted(items, *part)
+        config.hook.pytest_deselected(items=elsewhere)
+        items[:] = chosen
     for item in items:
         if NEEDS_ROOT in getattr(item, "fixturenames", ()):
             item.add_marker("root")
     first = {item.path for item in items if item.get_closest_marker("slow")}
-    first |= {item.path for item in items if item.location[0] in LONG}
+    first |= {item.path for item in items if item.get_closest_marker("unsampled")}
     count = Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path not in first, -count[item.path], item.path))
 
