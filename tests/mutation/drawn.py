@@ -37,7 +37,8 @@ LIMIT_S = 400.0
 KILLED, SURVIVED, UNTESTED, TIMED_OUT = "killed", "survived", "no test beside it", "no end"
 UNDECIDED = "undecided"
 """The test that failed fails without the fault as well."""
-FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
+FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
+"""A summary line of pytest: an identifier may hold spaces and dashes between brackets."""
 AT_START = "sitecustomize.py"
 """Python imports it before all else, in each process that inherits the path."""
 PLANTED = """
