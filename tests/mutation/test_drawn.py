@@ -17,6 +17,7 @@ from tests.mutation.drawn import (
     Fault,
     beside,
     drawn,
+    is_compiled,
     sources,
     tried,
 )
@@ -49,6 +50,24 @@ def test_pure_modules_hold_nothing_that_is_compiled() -> None:
     assert FILE in sources(pure=False)
     assert FILE not in sources(pure=True)
     assert SMALL in sources(pure=True)
+
+
+@pytest.mark.parametrize(
+    ("file", "piece", "compiled"),
+    [
+        (FILE, "@compiled", True),
+        ("orchestrator/engine/records.py", "NONE = -1", True),
+        ("orchestrator/engine/records.py", "return np.dtype", False),
+        (SMALL, "    return", False),
+        ("traces/capsule/tolerance.py", "import", False),
+    ],
+)
+def test_code_is_compiled_anew_where_a_fault_may_be_in_it(
+    file: str, piece: str, compiled: bool
+) -> None:
+    text = (HERE / file).read_text()
+    line = text[: text.index(piece)].count("\n") + 1
+    assert is_compiled(Fault(file, Mutant(line, "by hand", "", "", text, line, line))) == compiled
 
 
 @pytest.mark.parametrize(
@@ -115,7 +134,8 @@ def test_a_fault_reaches_what_pytest_calls_by_another_name(tested_by) -> None:
 def test_a_failed_test_is_named_with_spaces_and_dashes_in_its_brackets() -> None:
     said = (
         "FAILED tests/x.py::test_one[a b - [c]] - AssertionError: x[0] - 1\n"
-        "FAILED tests/x.py::test_two[d e]\nERROR tests/x.py::test_three - [f] - g\nERROR tests/x.py\n"
+        "FAILED tests/x.py::test_two[d e]\nERROR tests/x.py::test_three - [f] - g\n"
+        "ERROR tests/x.py\n"
     )
     names = ["tests/x.py::test_one[a b - [c]]", "tests/x.py::test_two[d e]"]
     assert FAILED_LINE.findall(said) == [*names, "tests/x.py::test_three", "tests/x.py"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -87,5 +88,6 @@ def test_paths_are_joined_where_there_is_something_on_both_sides() -> None:
 
 
 def test_a_wrong_key_of_a_table_is_named_with_the_path_to_it() -> None:
+    table: dict[str, Any] = {"nodes": {"a b": {"kind": "nic"}}}
     with pytest.raises(BadInput, match=r"(?m)^ *nodes\.a b: 'a b' is not accepted; a name has"):
-        Plan(**{"nodes": {"a b": {"kind": "nic"}}})
+        Plan(**table)
