@@ -16,13 +16,16 @@ import ast
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.engine import cache_paths
 from tests.mutation.covered import HERE, NEAREST, files_of, module
 from tests.mutation.mutants import Mutant, drawn_mutant
 from tests.mutation.nearness import PACKAGES, imported_by, nearest
@@ -129,8 +132,10 @@ def _run(
     path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": path}
     command = [sys.executable, "-m", "pytest", *CHOSEN, marks, *words]
-    if compiled:
-        environment["NUMBA_CACHE_DIR"] = folder
+    environment["NUMBA_CACHE_DIR"] = cache = str(Path(folder) / "cache")  # what has the fault stays
+    if not compiled:
+        with suppress(shutil.Error):  # another process may be writing there
+            shutil.copytree(cache_paths.folder(), cache, dirs_exist_ok=True)
     with subprocess.Popen(
         command,
         cwd=HERE,

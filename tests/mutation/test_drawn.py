@@ -114,7 +114,8 @@ def test_a_fault_is_killed_survives_or_has_no_test(tested_by) -> None:
 def test_a_fault_reaches_processes_that_a_test_starts(tested_by) -> None:
     ask = "'from traces.capsule import tolerance; exit(hasattr(tolerance, \\'X\\'))'"
     tested_by(
-        "import subprocess, sys\n"
+        "import os, subprocess, sys\n"
+        "assert 'faults-' in os.environ['NUMBA_CACHE_DIR']\n"  # no other process reads the fault
         f"def test_one():\n    subprocess.run([sys.executable, '-c', {ask}], check=True)\n"
     )
     assert tried(FAULT)[0] == KILLED
