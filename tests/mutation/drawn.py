@@ -12,19 +12,23 @@ much to compile, or the fault counts as not found.
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.engine import cache_paths
 from tests.mutation.covered import HERE, NEAREST, files_of, module
 from tests.mutation.mutants import Mutant, drawn_mutant
-from tests.mutation.nearness import PACKAGES, nearest
+from tests.mutation.nearness import PACKAGES, imported_by, nearest
 from tests.scores import Score, Survivor, write_score
 
 CHOSEN = ("-q", "-x", "-n0", "-p", "no:cacheprovider", "-m")
@@ -33,11 +37,14 @@ COMPILES = re.compile(r"^@(compiled|inlined)|\bKernel\b|kernels=", re.MULTILINE)
 MOST_FILES = 12
 NONE_SELECTED = 5
 PASSED = (0, NONE_SELECTED)
-LIMIT_S = 400.0
+LIMIT_S = 1500.0
+"""Of a whole run: a test that does not end is failed by its own limit long before, and tests that
+compile anew take minutes on a busy machine."""
 KILLED, SURVIVED, UNTESTED, TIMED_OUT = "killed", "survived", "no test beside it", "no end"
 UNDECIDED = "undecided"
 """The test that failed fails without the fault as well."""
-FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
+FAILED_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
+"""A summary line of pytest: an identifier may hold spaces and dashes between brackets."""
 AT_START = "sitecustomize.py"
 """Python imports it before all else, in each process that inherits the path."""
 PLANTED = """
@@ -99,9 +106,25 @@ def called(file: str) -> list[str]:
     return [name, *([name.replace(package, alias)] if name.startswith(package) else [])]
 
 
-def _run(words: list[str], marks: str, *, planted: tuple[str, str], folder: str) -> tuple[int, str]:
+def is_compiled(fault: Fault) -> bool:
+    """Whether numba may compile a fault: it is in a module with compiled code, or outside of the
+    functions of a module that such a one imports. What was compiled before has no such fault."""
+    text = (HERE / fault.file).read_text()
+    if COMPILES.search(text):
+        return True
+    for node in ast.walk(ast.parse(text)):
+        inside = isinstance(node, ast.FunctionDef) and node.end_lineno is not None
+        if inside and node.body[0].lineno <= fault.mutant.line <= node.end_lineno:
+            return False
+    users = (one for one in imported_by()[fault.file] if not one.startswith("tests/"))
+    return any(COMPILES.search((HERE / one).read_text()) for one in users)
+
+
+def _run(
+    words: list[str], marks: str, *, planted: tuple[str, str], folder: str, compiled: bool
+) -> tuple[int, str]:
     """Run tests with these marks where a file has this text; pytest's exit code and output. A run
-    without an end has the code -9."""
+    without an end has the code -9. `compiled`: use nothing that was compiled before."""
     text, start = Path(folder) / "planted.py", Path(folder) / AT_START
     text.write_text(planted[1])
     planting, modules = str(HERE / "tests/planting.py"), called(planted[0])
@@ -109,8 +132,10 @@ def _run(words: list[str], marks: str, *, planted: tuple[str, str], folder: str)
     path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": path}
     command = [sys.executable, "-m", "pytest", *CHOSEN, marks, *words]
-    if COMPILES.search(planted[1]):
-        environment["NUMBA_CACHE_DIR"] = folder  # nothing that was compiled before is used
+    environment["NUMBA_CACHE_DIR"] = cache = str(Path(folder) / "cache")  # what has the fault stays
+    if not compiled:
+        with suppress(shutil.Error):  # another process may be writing there
+            shutil.copytree(cache_paths.folder(), cache, dirs_exist_ok=True)
     with subprocess.Popen(
         command,
         cwd=HERE,
@@ -134,10 +159,10 @@ def tried(fault: Fault) -> tuple[str, str]:
     if not tests:
         return UNTESTED, ""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        planted = fault.file, fault.mutant.text
+        planted, compiled = (fault.file, fault.mutant.text), is_compiled(fault)
         codes = []
         for marks in (SHARED, REAL_FRAMES):
-            code, text = _run(tests, marks, planted=planted, folder=folder)
+            code, text = _run(tests, marks, planted=planted, folder=folder, compiled=compiled)
             codes.append(code)
             if code not in PASSED:
                 break
@@ -146,7 +171,8 @@ def tried(fault: Fault) -> tuple[str, str]:
         names = FAILED_LINE.findall(text)
         planted = planted[0], (HERE / fault.file).read_text()
         with tempfile.TemporaryDirectory(dir=folder) as inside:  # with as much to compile
-            again, _ = _run(names[:1] or tests, marks, planted=planted, folder=inside)
+            words = names[:1] or tests
+            again, _ = _run(words, marks, planted=planted, folder=inside, compiled=compiled)
         test = names[0] if names else "" if code < 0 else "at import"
         if again != 0:
             return UNDECIDED, test

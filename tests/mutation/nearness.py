@@ -78,7 +78,7 @@ def _imports(file: str) -> Iterator[str]:
 
 
 @functools.cache
-def _imported_by() -> dict[str, set[str]]:
+def imported_by() -> dict[str, set[str]]:
     """File -> the files that import it."""
     found = defaultdict[str, set[str]](set)
     for file in _files().values():
@@ -91,7 +91,7 @@ def _importers(file: str) -> dict[str, int]:
     """Who imports a file, in how many steps."""
     steps, edge = {file: 0}, [file]
     while edge:
-        following = {other for one in edge for other in _imported_by()[one]} - set(steps)
+        following = {other for one in edge for other in imported_by()[one]} - set(steps)
         steps |= dict.fromkeys(following, steps[edge[0]] + 1)
         edge = sorted(following)
     return steps

@@ -9,6 +9,7 @@ import pytest
 from tests.mutation import drawn as module
 from tests.mutation.covered import HERE
 from tests.mutation.drawn import (
+    FAILED_LINE,
     KILLED,
     SURVIVED,
     UNDECIDED,
@@ -16,6 +17,7 @@ from tests.mutation.drawn import (
     Fault,
     beside,
     drawn,
+    is_compiled,
     sources,
     tried,
 )
@@ -48,6 +50,24 @@ def test_pure_modules_hold_nothing_that_is_compiled() -> None:
     assert FILE in sources(pure=False)
     assert FILE not in sources(pure=True)
     assert SMALL in sources(pure=True)
+
+
+@pytest.mark.parametrize(
+    ("file", "piece", "compiled"),
+    [
+        (FILE, "@compiled", True),
+        ("orchestrator/engine/records.py", "NONE = -1", True),
+        ("orchestrator/engine/records.py", "return np.dtype", False),
+        (SMALL, "    return", False),
+        ("traces/capsule/tolerance.py", "import", False),
+    ],
+)
+def test_code_is_compiled_anew_where_a_fault_may_be_in_it(
+    file: str, piece: str, compiled: bool
+) -> None:
+    text = (HERE / file).read_text()
+    line = text[: text.index(piece)].count("\n") + 1
+    assert is_compiled(Fault(file, Mutant(line, "by hand", "", "", text, line, line))) == compiled
 
 
 @pytest.mark.parametrize(
@@ -94,7 +114,8 @@ def test_a_fault_is_killed_survives_or_has_no_test(tested_by) -> None:
 def test_a_fault_reaches_processes_that_a_test_starts(tested_by) -> None:
     ask = "'from traces.capsule import tolerance; exit(hasattr(tolerance, \\'X\\'))'"
     tested_by(
-        "import subprocess, sys\n"
+        "import os, subprocess, sys\n"
+        "assert 'faults-' in os.environ['NUMBA_CACHE_DIR']\n"  # no other process reads the fault
         f"def test_one():\n    subprocess.run([sys.executable, '-c', {ask}], check=True)\n"
     )
     assert tried(FAULT)[0] == KILLED
@@ -109,6 +130,16 @@ def test_a_fault_reaches_what_pytest_calls_by_another_name(tested_by) -> None:
         "    assert not hasattr(capabilities, 'X')\n"
     )
     assert tried(fault)[0] == KILLED
+
+
+def test_a_failed_test_is_named_with_spaces_and_dashes_in_its_brackets() -> None:
+    said = (
+        "FAILED tests/x.py::test_one[a b - [c]] - AssertionError: x[0] - 1\n"
+        "FAILED tests/x.py::test_two[d e]\nERROR tests/x.py::test_three - [f] - g\n"
+        "ERROR tests/x.py\n"
+    )
+    names = ["tests/x.py::test_one[a b - [c]]", "tests/x.py::test_two[d e]"]
+    assert FAILED_LINE.findall(said) == [*names, "tests/x.py::test_three", "tests/x.py"]
 
 
 def test_a_test_that_fails_without_the_fault_is_no_kill(tested_by) -> None:

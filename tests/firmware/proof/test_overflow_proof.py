@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 
+import numpy as np
 import pytest
 from pydantic import Field
 
@@ -91,6 +92,74 @@ def test_a_counterexample_has_fields_of_which_0_is_none_of_their_values():
     assert finding.values["queue.line_rate"] == 1000
     assert finding.values["queue.frames"] == 5
     assert overflow_of(theirs, "arrival", {**finding.values, "queue.frames": 6}) == ""
+
+
+def _minus(state, params, queue, frame, now, message):
+    return 7 // (-queue.frames + 5)
+
+
+def _inverted(state, params, queue, frame, now, message):
+    return 7 // (~queue.frames + 6)
+
+
+def _chosen(state, params, queue, frame, now, message):
+    return 7 // (2, 1, 3, 0)[min(max(queue.frames - 2, 0), 3)] if queue.frames < 6 else 0
+
+
+def _between(state, params, queue, frame, now, message):
+    return 7 // (0 if 4 < queue.frames <= 5 else 1)
+
+
+def _unequal(state, params, queue, frame, now, message):
+    return 0 if queue.frames != 5 else 7 // (queue.frames - 5)
+
+
+@pytest.mark.parametrize("kernel", [_minus, _inverted, _chosen, _between, _unequal])
+def test_an_expression_is_translated_as_python_computes_it(kernel):
+    """Each kernel divides by 0 at five frames alone."""
+    theirs = congestion_point("theirs", "for a test", Counts, record("seen"), arrival=kernel)
+    (finding,) = prove_no_overflow(theirs, 10).findings
+    assert (finding.verdict, finding.values["queue.frames"]) == (REFUTED, 5)
+
+
+def _filled(state, params, queue, frame, now, message):
+    for place in range(queue.frames % 64):
+        state.cells[place] = place + 5
+    return 7 // (state.cells[0] - 5)
+
+
+def _counted(state, params, queue, frame, now, message):
+    seen = 0
+    for place in range(queue.frames % 64):
+        if place % 2:
+            continue
+        seen += 1
+    return 7 // (seen - 5)
+
+
+@pytest.mark.parametrize("kernel", [_filled, _counted])
+def test_what_rounds_of_a_loop_leave_may_be_0(kernel):
+    """Each kernel can divide by 0 behind a loop that is not unrolled."""
+    state = np.dtype([("cells", np.int64, 64)])
+    theirs = congestion_point("theirs", "for a test", Counts, state, arrival=kernel)
+    proof = prove_no_overflow(theirs, 10)
+    assert any(one.what == "divides by 0" for one in proof.findings), proof.verdict
+
+
+def _nowhere(state, params, queue, frame, now, message):
+    return 7 // (0 if 4 < queue.frames < 5 else 1)
+
+
+def _same_cell(state, params, queue, frame, now, message):
+    state.cells[queue.frames % 64] = now
+    return 7 // (state.cells[0] - state.cells[0] + 1)
+
+
+@pytest.mark.parametrize("kernel", [_nowhere, _same_cell])
+def test_a_divisor_that_is_never_0_is_proved(kernel):
+    state = np.dtype([("cells", np.int64, 64)])
+    theirs = congestion_point("theirs", "for a test", Counts, state, arrival=kernel)
+    assert prove_no_overflow(theirs, 10).verdict == PROVED
 
 
 def test_a_field_that_is_left_outside_is_seen_in_a_run():

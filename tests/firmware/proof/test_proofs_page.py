@@ -9,8 +9,9 @@ import pytest
 
 from firmware.proof.field_ranges import MOST_NOW, MOST_RATE, RECORDS
 from firmware.proof.module_claims import all_claims
-from firmware.proof.overflow_proof import PROVED
+from firmware.proof.overflow_proof import PROVED, Proof
 from firmware.proof.proof_subjects import proof_subjects, select_subjects
+from firmware.proof.proofs_page import page_of
 from firmware.proof.prove_command import proof_of
 from orchestrator.errors import BadInput
 from orchestrator.plan.field_types import Instant, LineRate
@@ -30,6 +31,13 @@ def test_the_page_leaves_nothing_out_and_names_nothing_else():
     assert unclaimed is not None
     named |= set(re.findall(r"`([\w-]+)`", unclaimed[1]))
     assert named == {one.name for one in OURS}
+
+
+def test_the_bounds_of_states_are_listed_but_for_a_field_that_fills_an_empty_record():
+    taken = {"seen": "0 to 5", "unused": "0 to 0"}
+    page = page_of([Proof("theirs", "cp", PROVED, "", taken=taken)])
+    assert "| `theirs` | `seen` | 0 to 5 |" in page
+    assert "`unused`" not in page
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware.proof.interval_analysis import PathFacts
+from firmware.proof.relational_bounds import at_most
 from firmware.proof.term_graph import Term, Terms, evaluate
 
 NUMBERS = st.integers(-(1 << 12), 1 << 12)
@@ -82,3 +83,11 @@ def test_a_multiple_beyond_its_part_and_what_is_just_below_an_end_are_within():
     assert known.bounds(shapes(terms, of)["no part"])[1] >= 500
     assert known.assume(terms.make("lt", of["a"], terms.make("add", of["b"], terms.const(3))))
     assert known.bounds(shapes(terms, of)["how far above"])[1] == 2
+
+
+def test_a_share_is_at_most_its_whole_only_where_it_is_divided_by_no_less():
+    terms, known = Terms(), PathFacts()
+    of = {name: terms.var(name, (1, 1000)) for name in NAMES}
+    share, none = (shapes(terms, of)[shape] for shape in ("a share", "no share"))
+    assert at_most(known, share, of["a"])
+    assert not at_most(known, none, of["a"])

@@ -102,6 +102,11 @@ def test_nobody_is_asked_once_it_has_begun(tmp_path: Path, seeds: str, asked_at:
     running = SweepRun(sweep, store, 1)
     assert running.run(lambda say: contextlib.nullcontext(Slow(say)), agree=yes)
     assert done == asked_at
+    again = SweepRun(sweep, store, 1)
+    assert again.run(
+        lambda say: contextlib.nullcontext(Slow(say)), agree=lambda most, seconds: False
+    )
+    assert (again._tally.kept, again._tally.run) == (3 * int(seeds), 0)
 
 
 def test_in_real_time_it_is_known_before_anything_runs(tmp_path: Path) -> None:

@@ -452,6 +452,7 @@ def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over
             "nodes.switch.service_rate",
             "links.up.rate",
         ]
+        assert "repeats it (1 live changes)" in list(app._notifications)[-1].message
         Path("mine.toml").write_text("mine")
         await pilot.press("w")
         await type_in(pilot, "mine.toml")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
+from orchestrator.errors import BadInput
+from orchestrator.plan import Plan
 from orchestrator.plan.input_problems import Clash, Missing, dotted, join, near, shown, unknown
 
 
@@ -82,3 +85,9 @@ def test_key_paths_are_as_in_a_plan(parts: list[int | str], text: str) -> None:
 def test_paths_are_joined_where_there_is_something_on_both_sides() -> None:
     assert join("a", "b") == "a.b"
     assert (join("", "b"), join("a", ""), join("", "")) == ("b", "a", "")
+
+
+def test_a_wrong_key_of_a_table_is_named_with_the_path_to_it() -> None:
+    table: dict[str, Any] = {"nodes": {"a b": {"kind": "nic"}}}
+    with pytest.raises(BadInput, match=r"(?m)^ *nodes\.a b: 'a b' is not accepted; a name has"):
+        Plan(**table)

@@ -53,3 +53,7 @@ def test_the_number_of_an_actor_is_its_row_in_the_table(kind: int, array: str) -
     assert rows > 0
     for index in range(rows):
         assert world.actors[NUMBERS[kind](world, index)].tolist() == [kind, index]
+
+
+def test_of_two_actors_the_lower_number_goes_first() -> None:
+    assert [actors.goes_first(actor, 5) for actor in (4, 5, 6)] == [True, False, False]
