@@ -77,7 +77,7 @@ def count_sequence_number(flow, seen, index, value):
 
 
 @inlined
-def takes_one_number(operation):
+def is_numbered_request(operation):
     """True for an operation each frame of which takes one packet number."""
     return (
         operation <= MOST_REQUEST
@@ -109,7 +109,7 @@ def transport_number(flow, seen, row, opcode, sequence):
     if service not in (CONNECTED, UNRELIABLE, EXTENDED):
         flow["datagrams"] += 1
         return np.int64(-1)
-    if takes_one_number(operation):
+    if is_numbered_request(operation):
         count_sequence_number(flow, seen, row, unwrapped_number(flow, sequence))
         return sequence
     if operation == READ_REQUEST:
