@@ -8,6 +8,10 @@ from typing import Any
 FORMAT = 1
 
 
+MIRRORED_FRAMES = 16
+"""Frames of a flow from which on it can be said that nearly every one is there twice."""
+
+
 @dataclass(frozen=True)
 class FlowSeen:
     """One flow at one interface. Losses are gaps between its first and last number seen here.
@@ -40,6 +44,8 @@ class FlowSeen:
     octets: int = 0
     undecided: int = 0
     """Frames too late for the window: unknown whether they were received before."""
+    restarts: int = 0
+    """RoCE: times that packet numbers began anew, as those of a new connection do."""
     ect0: int = 0
     ect1: int = 0
     ce: int = 0
@@ -52,6 +58,12 @@ class FlowSeen:
     """RoCE: frames with a request or the answer to a read, not just an acknowledgement."""
     row: int = 0
     """In the table of rates over time."""
+
+    @property
+    def is_seen_twice(self) -> bool:
+        """True if nearly every frame was captured twice: retransmissions are fewer."""
+        numbered = self.frames if self.kind == "data" else self.data_frames
+        return numbered >= MIRRORED_FRAMES and 2 * (self.duplicates or 0) >= 0.95 * numbered
 
 
 @dataclass(frozen=True)
@@ -203,6 +215,8 @@ class InterfaceSeen:
     untimed: int = 0
     """Frames whose time is beyond the year 2262: they count, but in no rate and at no time."""
     fcs_octets: int = 0
+    fcs_unstated: bool = False
+    """True if the file does not state the FCS, and the frames show it."""
     """Octets of frame check sequence that the file says its frames end with; they are not counted.
     """
     transmit_bps: int | None = None

@@ -135,6 +135,7 @@ def interface_seen(
         link_errors=dict(block.link_errors),
         untimed=block.untimed,
         fcs_octets=block.fcs_octets,
+        fcs_unstated=block.fcs_unstated,
         transmit_bps=block.transmit_bps,
         receive_bps=block.receive_bps,
     )

@@ -31,6 +31,9 @@ FIGURES = ("frames", "rate", "lost", "duplicate", "reordered", "CE")
 
 def show(analysis: Analysis, console: Console) -> None:
     """Print every interface, then what lies between them."""
+    read = analysis.captures
+    if read and not analysis.interfaces and not any(one.frames for one in read):
+        console.print(Text("no interfaces, so no frames"))
     for line in order_lines(analysis):
         console.print(Text(line))
     for interface in analysis.interfaces[:MOST_INTERFACES]:
@@ -101,7 +104,10 @@ def _lines(interface: InterfaceSeen) -> list[str]:
             f"{interface.untimed} frames have a time beyond the year 2262: they count, without one"
         )
     if interface.fcs_octets:
-        lines.append(f"frames end with {interface.fcs_octets} octets of FCS, which are not counted")
+        text = f"frames end with {interface.fcs_octets} octets of FCS, which are not counted"
+        if interface.fcs_unstated:
+            text += "; the file does not state them, but they are the CRC of the first frames"
+        lines.append(text)
     if interface.transmit_bps or interface.receive_bps:
         lines.append(
             f"link: sends at {quantity(interface.transmit_bps, 'bit/s')}, receives at "
@@ -123,6 +129,32 @@ def _lines(interface: InterfaceSeen) -> list[str]:
         if fair.left_out:
             text += f"; {fair.left_out} others are not compared"
         lines.append(text)
+    lines += _numbering_lines(interface.conversations)
+    return lines
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _flow_count(count: int) -> str:
+    return "one flow" if count == 1 else f"{count} flows"
+
+
+def _numbering_lines(flows: list[FlowSeen]) -> list[str]:
+    """Sentences about flows whose packet numbers say something of the capture itself."""
+    lines = []
+    if restarts := sum(one.restarts for one in flows):
+        lines.append(
+            f"RoCE: numbering began anew {_times(restarts)}, as that of a new connection of a "
+            "queue pair does: what was lost meanwhile is not known"
+        )
+    double = [one for one in flows if one.is_seen_twice]
+    if double:
+        lines.append(
+            f"nearly every frame of {_flow_count(len(double))} is there twice, as by a mirror of "
+            "two ports or directions: frames and rates are double"
+        )
     return lines
 
 
@@ -161,6 +193,10 @@ def _sender_text(one: FlowSeen) -> tuple[str, str, str]:
     what = one.kind if one.kind != "other" else ""
     if not what and one.protocol is not None:
         what = names.get(one.protocol, f"IP protocol {one.protocol}")
+        if one.protocol in names and one.source_port is None:
+            what += " without ports (later fragments, or cut)"
+    if not what and one.ethertype == 0:
+        what = "no EtherType"
     if not what:
         what = f"type {one.ethertype:#06x}" if one.ethertype >= 0 else "not dissected"
     if one.qp is not None:

@@ -150,6 +150,10 @@ def dcbx_tlvs(unit: bytes) -> tuple[dict[str, Any], list[str]]:
             notes.append(
                 f"sends {name} TLVs that contradict each other: {what}; the first is shown"
             )
+    if "pfc" in found and "cee_pfc" in found:
+        ieee, cee = found["pfc"]["enabled"], found["cee_pfc"]["enabled"]
+        if ieee != cee:
+            notes.append(f"enables PFC of {ieee} by IEEE's TLV and of {cee} by CEE's")
     for tlv in data.tlvs:
         organisation = getattr(tlv, "oui", b""), getattr(tlv, "subtype", None)
         if organisation == (CEE_ORGANISATION, CEE_PRE):

@@ -66,8 +66,8 @@ def carries_data(flow: FlowSeen) -> bool:
         return flow.ethertype == FCOE
     if flow.protocol not in TRANSPORTS:
         return False
-    if {flow.source_port, flow.destination_port} & CONTROL_PORTS:
-        return False
+    if flow.source_port is None or {flow.source_port, flow.destination_port} & CONTROL_PORTS:
+        return False  # without ports: later fragments of flows, or cut
     version = 6 if ":" in (flow.from_address or "") else 4
     return flow.protocol != TCP or flow.octets > BARE_ACK[version] * flow.frames
 

@@ -25,7 +25,7 @@ from traces.dissect.header_parser import (
     TCP,
     VLAN,
 )
-from traces.dissect.tunnel_headers import GENEVE_PORT, IPV4, MPLS_PORT, UDP, VXLAN_PORT
+from traces.dissect.tunnel_headers import IPV4, TUNNEL_PORTS, UDP
 
 SLOTS, ASSOCIATIVITY = 4096, 4
 """Places in which entries are looked for, by a number made of a frame; a set of WAYS holds what is
@@ -113,7 +113,7 @@ def compared_udp_octets(octets, at, size, ip):
     Credits are as long as the shorter acknowledgements.
     """
     port = big16(octets, at + ip + IP_HEADER + 2)
-    if port in (ROCE_PORT, VXLAN_PORT, GENEVE_PORT, MPLS_PORT):
+    if port == ROCE_PORT or port in TUNNEL_PORTS:
         return np.int64(-1)
     own = port == frame_layout.UDP_PORT
     if not own and port != frame_layout.ACK_PORT and port != frame_layout.CREDIT_PORT:

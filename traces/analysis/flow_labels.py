@@ -87,6 +87,7 @@ def flow_seen(collected: CapturePass, row: int) -> FlowSeen:
         destination_port=_or_none(ports[0]),
         qp=_or_none(qp),
         undecided=int(flow["undecided"]),
+        restarts=int(flow["restarts"]),
         ect0=int(flow["ect0"]),
         ect1=int(flow["ect1"]),
         ce=int(flow["ce"]),
@@ -101,7 +102,7 @@ def _data_frames(flow: np.void) -> int:
     """Frames of RoCE that are no mere acknowledgements."""
     if flow["kind"] != Kind.ROCE:
         return 0
-    return int(flow["numbered"]) + int(flow["responses"])
+    return int(flow["numbered"]) + int(flow["responses"]) + int(flow["datagrams"])
 
 
 def _or_none(value: int) -> int | None:

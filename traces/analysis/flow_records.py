@@ -66,6 +66,8 @@ FLOW = np.dtype(
             "undecided",
             "reads",
             "responses",  # frames of RoCE that answer reads
+            "datagrams",  # frames of RoCE whose numbers are not the flow's
+            "restarts",  # times that numbering of RoCE began anew
         )
     ]
 )

@@ -56,7 +56,6 @@ from traces.analysis.frame_summary import (
     pack_frame,
 )
 from traces.analysis.sequence_numbers import (
-    OPERATION,
     PSN_BITS,
     count_sequence_number,
     transport_number,
@@ -215,8 +214,8 @@ def dissect_frame(
     """Dissect frame `index`, find its flow and return its summary, or note a control frame.
 
     What it takes is what `count_frames` has, `size` 0 where a frame is not dissected. Its headers
-    are in the first row of `headers` behind those of the control frames. Of RoCE, `said[mine]` gets
-    operation and packet number.
+    are in the first row of `headers` behind those of the control frames. Of RoCE,
+    `packet_numbers[mine]` gets opcode and packet number.
     """
     spare = 0
     for sort in range(CONTROLS):
@@ -266,8 +265,8 @@ def dissect_frame(
     ports = header["protocol"] == TCP and header["source_port"] >= 0
     tcp = np.int64(ports and place + TCP_NUMBERED <= size)
     if flow_kind == ROCE:
-        operation = np.int64(header["opcode"]) & OPERATION
-        packet_numbers[mine] = (operation << PSN_BITS) | np.int64(header["psn"])
+        opcode = np.int64(header["opcode"])
+        packet_numbers[mine] = (opcode << PSN_BITS) | np.int64(header["psn"])
     room = has_stamp_space(octets, at, size, places, rooms)
     return pack_frame(summary, ecn, tcp, room, max(place, np.int64(0)))
 

@@ -1,7 +1,8 @@
 """Rotated capture files: parts of one capture at one point, by their names and times.
 
-Capture programs begin a new file by size or time: dumpcap -b (name_00001_20240131235959.pcapng),
-tcpdump -C (name.pcap, name.pcap1) and -G (a time in the name).
+Capture programs begin a new file by size or time: dumpcap -b (name_00001_20240131235959.pcapng, or
+name_20240131235959_00001.pcapng with `nametimenum`), tcpdump -C (name.pcap, name.pcap1) and -G (a
+time in the name); logrotate and its like append a number (name.pcap.1).
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ LONGEST_GAP_NS = 3600 * 10**9
 """Between the last frame of a file and the first of the next."""
 SUFFIX = r"\.(?:pcapng|pcap|cap|dmp|ntar)"
 PACKED = re.compile(r"\.(?:gz|zst|xz|bz2|lz4)$")
-TCPDUMP = re.compile(rf"^(.+{SUFFIX})\d*$")
-DUMPCAP = re.compile(rf"^(.+?)_\d{{5,}}(?:_\d{{14}})?{SUFFIX}$")
+TCPDUMP = re.compile(rf"^(.+{SUFFIX})\.?\d*$")
+DUMPCAP = re.compile(rf"^(.+?)(?:_\d{{14}})?_\d{{5,}}(?:_\d{{14}})?{SUFFIX}$")
+HOUR = re.compile(rf"^(.+)[-_.](?:[01]\d|2[0-3])[-_:.]?[0-5]\d[-_:.]?[0-5]\d{SUFFIX}$")
 DATED = re.compile(
     rf"^(.*?)[-_.]?(?:\d{{10}}|\d{{4}}-?\d\d-?\d\d[-_T. ]?\d\d[-_:.]?\d\d(?:[-_:.]?\d\d)?){SUFFIX}$"
 )
@@ -28,7 +30,7 @@ DATED = re.compile(
 def rotation_base(path: str) -> str | None:
     """Name that the files of one rotation share; None for a name that no rotation makes."""
     name = PACKED.sub("", Path(path).name)
-    for pattern in (DUMPCAP, DATED, TCPDUMP):
+    for pattern in (DUMPCAP, DATED, HOUR, TCPDUMP):
         found = pattern.match(name)
         if found:
             return str(Path(path).parent / found[1])

@@ -8,10 +8,19 @@ from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.flow_records import WINDOW
 
 MOST_REQUEST, READ_REQUEST, LAST_READ_RESPONSE = 11, 12, 16
-ACKNOWLEDGE, OPERATION = 17, 0x1F
-"""Operations of RoCE (low bits of the opcode): up to 11 each frame takes one number (send, write);
-a read request takes one for every frame of the response, which goes the other way."""
+ATOMIC_ACKNOWLEDGE, LAST_ATOMIC, LAST_SEND_INVALIDATE = 18, 20, 23
+FLUSH, ATOMIC_WRITE = 28, 29
+OPERATION, SERVICE = 0x1F, 5
+"""Operations of RoCE (low 5 bits of the opcode; InfiniBand, volume 1, table 38). Sends, writes,
+atomics, sends with invalidate, flushes and atomic writes take one number per frame; a read request
+takes one for every frame of the response, which goes the other way."""
+CONNECTED, UNRELIABLE, EXTENDED = 0, 1, 5
+"""Transport services (high 3 bits) whose queue pair numbers frames of one sender: RC, UC, XRC.
+Datagrams are numbered by queue pair of the source, and any number of these send to one."""
 PSN_BITS = 24
+RESTART = 1 << 16
+"""Least step, forward or back, that is a new connection of a queue pair (which begins at any
+number), not a loss or a retransmission: more frames than any sender has under way."""
 RESPONSE = 1 << 62
 """Added to the packet number of an answer, whose numbers are those of the requests."""
 
@@ -67,23 +76,47 @@ def count_sequence_number(flow, seen, index, value):
         flow["distinct"] += 1
 
 
+@inlined
+def is_numbered_request(operation):
+    """True for an operation each frame of which takes one packet number."""
+    return (
+        operation <= MOST_REQUEST
+        or ATOMIC_ACKNOWLEDGE < operation <= LAST_ATOMIC
+        or LAST_ATOMIC + 2 <= operation <= LAST_SEND_INVALIDATE
+        or operation in (FLUSH, ATOMIC_WRITE)
+    )
+
+
+@inlined
+def unwrapped_number(flow, sequence):
+    """A packet number without its wrap; where numbering begins anew, the losses so far are kept."""
+    if flow["numbered"] == 0:
+        return sequence
+    step = (sequence - flow["high"]) & ((1 << PSN_BITS) - 1)
+    signed = step - ((step >> (PSN_BITS - 1)) << PSN_BITS)
+    if -RESTART < signed < RESTART:
+        return flow["high"] + signed
+    flow["restarts"] += 1
+    flow["low"] += step - 1
+    return flow["high"] + step
+
+
 @compiled
-def transport_number(flow, seen, row, operation, sequence):
+def transport_number(flow, seen, row, opcode, sequence):
     """Account for a frame of RoCE; returns the number by which other points recognise it: its
     packet number, of 24 bits, or RESPONSE and that of an answer; -1 for what repeats its number."""
-    if operation <= MOST_REQUEST:
-        number = sequence
-        if flow["numbered"]:
-            step = (sequence - flow["high"]) & ((1 << PSN_BITS) - 1)
-            step -= (step >> (PSN_BITS - 1)) << PSN_BITS
-            number = flow["high"] + step
-        count_sequence_number(flow, seen, row, number)
+    operation, service = opcode & OPERATION, opcode >> SERVICE
+    if service not in (CONNECTED, UNRELIABLE, EXTENDED):
+        flow["datagrams"] += 1
+        return np.int64(-1)
+    if is_numbered_request(operation):
+        count_sequence_number(flow, seen, row, unwrapped_number(flow, sequence))
         return sequence
     if operation == READ_REQUEST:
         flow["reads"] += 1
         return sequence
     if operation <= LAST_READ_RESPONSE:
         flow["responses"] += 1
-    if operation <= ACKNOWLEDGE:
+    if operation <= ATOMIC_ACKNOWLEDGE:
         return sequence | RESPONSE
     return np.int64(-1)

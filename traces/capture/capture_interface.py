@@ -48,8 +48,10 @@ class Interface:
     dropped_between_frames: int | None = None
     """Sum of the losses that single frames state (epb_dropcount)."""
     fcs_octets: int = 0
-    """Octets of frame check sequence at the end of each frame, as far as the file says. They are
-    no octets of the frames of a batch."""
+    """Octets of frame check sequence at the end of each frame, as far as the file says or its first
+    frames show. They are no octets of the frames of a batch."""
+    fcs_unstated: bool = False
+    """True if the file does not state them: the first frames end with the CRC of what is before."""
     speed_bps: int | None = None
     """Rate of the link, when the file says. Of two different ones, the larger."""
     transmit_bps: int | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections import deque
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -16,7 +17,13 @@ from traces.capture.capture_interface import CLOCK_COLUMNS, ETHERNET, Interface,
 from traces.capture.damage import Damage, Damaged
 from traces.capture.decompression import STANDARD_INPUT, Source, open_source
 from traces.capture.frame_batch import Batch
-from traces.capture.frame_flags import apply_flags
+from traces.capture.frame_flags import (
+    FCS_OCTETS,
+    MOST_CHECKED,
+    apply_flags,
+    end_with_fcs,
+    find_unstated_fcs,
+)
 from traces.capture.link_headers import is_readable, to_ethernet
 from traces.capture.pcap_records import PcapRecords
 
@@ -85,6 +92,8 @@ class CaptureStream:
         self._tallies = np.zeros((1, scanner.TALLIES), np.int64)
         self._ethernet = ethernet
         self._pcap: pcap_header.Pcap | None = None
+        self._checked: set[int] = set()
+        """Interfaces whose first frames have been looked at for an FCS."""
         try:
             self._begin()
         except BaseException:
@@ -123,6 +132,7 @@ class CaptureStream:
                 self.format = "pcap"
                 self._add_interface(self._pcap.interface)
                 self._state[scanner.POSITION] = pcap_header.HEADER
+                self._find_fcs(self._pcap)
             elif begin[:4] != pcapng_sections.SECTION_MAGIC:
                 what = (
                     "not a pcap or pcapng file; it must begin with a1b2c3d4 or a1b23c4d in either "
@@ -131,6 +141,23 @@ class CaptureStream:
                 raise Damaged(0, what)
         except Damaged as error:
             raise BadInput(self.path, str(error.damage)) from error
+
+    def _find_fcs(self, pcap: pcap_header.Pcap) -> None:
+        """Note an FCS that a pcap file does not state and its first frames show."""
+        if pcap.interface.linktype != ETHERNET or pcap.interface.fcs_octets:
+            return
+        order, place = ">" if pcap.swapped else "<", pcap_header.HEADER
+        frames: list[bytes] = []
+        while len(frames) < MOST_CHECKED and place + scanner.PCAP_RECORD <= self._end:
+            record = self._octets[place : place + scanner.PCAP_RECORD].tobytes()
+            kept, length = struct.unpack_from(order + "II", record, 8)
+            place += scanner.PCAP_RECORD + kept
+            if place > self._end:
+                break
+            if kept == length:
+                frames.append(self._octets[place - kept : place].tobytes())
+        if end_with_fcs(frames):
+            pcap.interface.fcs_octets, pcap.interface.fcs_unstated = FCS_OCTETS, True
 
     def _fill(self, wanted: int) -> None:
         """Read until `wanted` octets from the position on are there, or the end is reached."""
@@ -336,6 +363,8 @@ class CaptureStream:
             described=len(self.interfaces),
         )
         if not self.accepts_scanner:
+            if self._pcap is None:
+                find_unstated_fcs(batch, flags, self.interfaces, self._checked)
             apply_flags(batch, flags, self.interfaces, self._tallies)
             if any(one.has_ethernet_headers for one in self.interfaces):
                 linktypes = np.array([one.linktype for one in self.interfaces])

@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterable
+
 import numpy as np
 
-from traces.capture.capture_interface import LINK_ERRORS, Interface
+from traces.capture.capture_interface import ETHERNET, LINK_ERRORS, Interface
 from traces.capture.frame_batch import Batch
 
 DIRECTION = 3
 FCS_AT, FCS_MASK = 5, 0xF
 ERRORS_AT = 24
+FCS_OCTETS, LEAST_FRAME = 4, 64
+"""Octets of Ethernet's FCS, and of the shortest frame with it (IEEE 802.3, 3.2.9, 4.4.2)."""
+MOST_CHECKED = 8
+"""Frames of an interface whose last octets are compared with their CRC."""
+
+
+def end_with_fcs(frames: Iterable[bytes]) -> bool:
+    """True if there are complete Ethernet frames, and all of them end with their FCS: their CRC-32,
+    least significant octet first. One of 2^32 frames without FCS does by chance."""
+    checked = list(frames)
+    return bool(checked) and all(
+        len(one) >= LEAST_FRAME
+        and zlib.crc32(one[:-FCS_OCTETS]).to_bytes(FCS_OCTETS, "little") == one[-FCS_OCTETS:]
+        for one in checked
+    )
+
+
+def find_unstated_fcs(
+    batch: Batch, flags: np.ndarray, interfaces: list[Interface], checked: set[int]
+) -> None:
+    """Note the FCS of interfaces whose first frames show it and whose file does not state it.
+
+    `checked` are the interfaces that are known already; those of the batch are added.
+    """
+    for index in set(np.unique(batch.interface).tolist()) - checked:
+        checked.add(index)
+        one = interfaces[index]
+        if one.linktype != ETHERNET or one.fcs_octets:
+            continue
+        rows = np.flatnonzero(batch.interface == index)
+        rows = rows[batch.captured[rows] == batch.original[rows]][:MOST_CHECKED]
+        stated = (flags[rows] >> FCS_AT & FCS_MASK).any()
+        if not stated and end_with_fcs(batch.frame(row) for row in rows.tolist()):
+            one.fcs_octets, one.fcs_unstated = FCS_OCTETS, True
 
 
 def apply_flags(

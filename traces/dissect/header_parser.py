@@ -41,6 +41,8 @@ CN_TAG, CNM_TYPE, MAC_CONTROL, LLDP_TYPE = (
     0x88CC,
 )
 ROCE_V1 = 0x8915
+LEAST_TYPE = 0x600
+"""Less is the length of a frame (IEEE 802.3, 3.2.6), which has an LLC header in place of a type."""
 TCP = 6
 MOST_TUNNELS = 4
 """Tunnels in tunnels that are followed."""
@@ -287,7 +289,7 @@ def ethernet(octets, begin, at, end, row):
 def network(octets, begin, at, end, kind, innermost, row):
     """What an EtherType announces at `at`; returns the tunnel that it is, if it is one and not
     `innermost`, with what `tunnel_of` returns and the end of what is in it."""
-    row["ethertype"] = kind
+    row["ethertype"] = kind if kind >= LEAST_TYPE else np.int64(0)
     row["place"] = at - begin
     if kind in (IPV4, IPV6):
         if kind == IPV4:

@@ -57,7 +57,7 @@ HEADERS = np.dtype(
         ("to_low", np.int64),
         ("network", np.int64),  # of the innermost tunnel that names one: VNI, VSID, key of GRE
         ("place", np.int32),  # of the transport header, or of what follows the last EtherType
-        ("ethertype", np.int32),  # the last one, behind VLAN tags and CN-TAG
+        ("ethertype", np.int32),  # the last one, behind VLAN tags and CN-TAG; 0: a length
         ("rpid", np.int32),  # flow identifier of the CN-TAG
         ("source_port", np.int32),  # UDP, TCP
         ("destination_port", np.int32),

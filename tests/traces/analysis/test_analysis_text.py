@@ -86,6 +86,11 @@ def test_an_interface_has_its_name_and_its_frames() -> None:
         ),
         ({"fcs_octets": 4}, "frames end with 4 octets of FCS, which are not counted"),
         (
+            {"fcs_octets": 4, "fcs_unstated": True},
+            "frames end with 4 octets of FCS, which are not counted; the file does not state them, "
+            "but they are the CRC of the first frames",
+        ),
+        (
             {"transmit_bps": 10**9, "receive_bps": 2 * 10**9},
             "link: sends at 1 Gb/s, receives at 2 Gb/s",
         ),
@@ -108,6 +113,29 @@ def test_a_sentence_stands_for_each_thing_that_a_file_states(
     changes: dict[str, Any], line: str
 ) -> None:
     assert of(**changes)[2:] == [line]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"frames": 40, "data_frames": 40, "duplicates": 20},
+            "nearly every frame of one flow is there twice, as by a mirror of two ports or "
+            "directions: frames and rates are double",
+        ),
+        (
+            {"restarts": 3},
+            "RoCE: numbering began anew 3 times, as that of a new connection of a queue pair does: "
+            "what was lost meanwhile is not known",
+        ),
+    ],
+)
+def test_a_sentence_stands_for_what_numbers_say_of_the_capture(
+    changes: dict[str, Any], line: str
+) -> None:
+    figures = {"frames": 9, "throughput_bps": None, "lost": 0, "duplicates": 0, "reordered": 0}
+    one = FlowSeen("02:01", None, kind="roce", **(figures | changes))
+    assert line in of(conversations=[one])
 
 
 @pytest.mark.parametrize("rates", [{"transmit_bps": 10**9}, {"receive_bps": 10**9}])
@@ -142,7 +170,7 @@ def test_flows_of_ours_have_their_number_and_their_losses() -> None:
     [
         ({"destination": "02:02", "ethertype": 0x88CC, "kind": "other"}, "02:01 02:02 type 0x88cc"),
         ({"source": "", "kind": "other", "ethertype": -1}, "? ? not dissected"),
-        ({"kind": "other", "ethertype": 0}, "02:01 ? type 0x0000"),
+        ({"kind": "other", "ethertype": 0}, "02:01 ? no EtherType"),
         (
             {
                 "from_address": "10.0.0.1",
@@ -154,7 +182,10 @@ def test_flows_of_ours_have_their_number_and_their_losses() -> None:
             },
             "10.0.0.1 port 0 10.0.0.2 port 80 TCP",
         ),
-        ({"protocol": 17, "kind": "other", "vlan": 5}, "02:01 ? UDP, VLAN 5"),
+        (
+            {"protocol": 17, "kind": "other", "vlan": 5},
+            "02:01 ? UDP without ports (later fragments, or cut), VLAN 5",
+        ),
         ({"protocol": 47, "kind": "other", "vlan": 0}, "02:01 ? IP protocol 47, VLAN 0"),
         ({"protocol": 17, "kind": "roce", "qp": 17}, "02:01 ? roce QP 0x11"),
         ({"kind": "roce", "qp": 0}, "02:01 ? roce QP 0x0"),
@@ -350,6 +381,8 @@ def test_frames_without_a_row_of_their_own_are_counted() -> None:
         f"9 further probes {rest}",
     ]
     assert lines(Analysis("file", [])) == []
+    (nothing,) = lines(Analysis("file", [], [CaptureSeen("a.pcapng", "pcapng", 0, None)]))
+    assert nothing == "no interfaces, so no frames"
 
 
 @pytest.mark.parametrize(

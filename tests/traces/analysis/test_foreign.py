@@ -9,7 +9,9 @@ import pytest
 import typer
 from scapy.contrib.roce import BTH, cnp
 from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment
 from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Raw
 from typer.testing import CliRunner
 
 from orchestrator.errors import BadInput
@@ -58,6 +60,53 @@ def test_losses_of_roce_reads_are_not_claimed(tmp_path) -> None:
     (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
     (flow,) = seen.conversations
     assert (flow.lost, flow.reordered) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "wanted"),
+    [
+        ([(1, 0), (2, 22), (3, 23), (5, 23)], (1, 0, 0)),  # sends with invalidate
+        ([(1, 19), (2, 20), (3, 28), (4, 29), (6, 10)], (1, 0, 0)),  # atomics, flush
+        ([(1, 0xA7), (2, 0xA7), (4, 0xA7)], (1, 0, 0)),  # extended reliable connection
+        ([(1, 0x64), (900, 0x64), (2, 0x64)], (None, None, 0)),  # datagrams of two queue pairs
+        ([(1, 10), (3, 10), (2**22, 10), (2**22 + 2, 10), (7, 10), (8, 10)], (2, 0, 2)),
+        ([(2**24 - 1, 10), (70000, 10), (70001, 10), (70000, 10)], (0, 1, 1)),
+        ([(1, 10), (60000, 10), (60001, 10)], (59998, 0, 0)),  # fewer than a sender has under way
+    ],
+)
+def test_what_takes_a_packet_number(tmp_path, sent, wanted) -> None:
+    """Lost, duplicate, restarts by opcode and number."""
+    packets = [roce(psn, opcode) for psn, opcode in sent]
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    (flow,) = seen.conversations
+    assert (flow.lost, flow.duplicates, flow.restarts) == wanted
+    assert flow.data_frames == len(sent)
+
+
+def test_frames_without_an_ethertype_are_one_flow(tmp_path) -> None:
+    """802.3 has a length there, here of spanning tree's."""
+    packets = [Ether(src=E.src, dst=E.dst, type=38 + n % 3) / bytes(60) for n in range(6)]
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    assert [(one.frames, one.ethertype) for one in seen.conversations] == [(6, 0)]
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_later_fragments_are_no_flow_that_competes(tmp_path, version) -> None:
+    ip = {
+        4: [IP(proto=17, flags=1), IP(proto=17, frag=175)],
+        6: [IPv6() / IPv6ExtHdrFragment(nh=17, offset=n * 175, m=1 - n) for n in range(2)],
+    }[version]
+    packets = [E / one / Raw(bytes(UDP(sport=5, dport=6, len=2000)) + bytes(900)) for one in ip] * 3
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    assert [one.frames for one in seen.conversations] == [3, 3]
+    assert (seen.fairness.flows, seen.jain) == (1, None)
+
+
+@pytest.mark.parametrize(("again", "twice"), [(range(20), True), (range(5, 15), False)])
+def test_a_mirror_of_both_ports_is_said(tmp_path, again, twice) -> None:
+    packets = [roce(psn) for n in range(20) for psn in ([n, n] if n in again else [n])]
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    assert [one.is_seen_twice for one in seen.conversations] == [twice]
 
 
 def test_tcp_and_udp(tmp_path) -> None:

@@ -14,6 +14,9 @@ from traces.analysis.rotated_files import rotation_base, rotations
 NAMES = {
     "dumpcap": ("ring_00001.pcap", "ring_00002.pcap"),
     "dumpcap with times": ("r_00001_20240131235959.pcap", "r_00002_20240201000001.pcap"),
+    "dumpcap with nametimenum": ("r_20240131235959_00001.pcap", "r_20240201000001_00002.pcap"),
+    "logrotate": ("ring.pcap.1", "ring.pcap"),
+    "tcpdump -G, hours alone": ("ring-235958.pcap", "ring-235959.pcap"),
     "tcpdump -C": ("ring.pcap", "ring.pcap1"),
     "tcpdump -C -W": ("ring.pcap00", "ring.pcap01"),
     "tcpdump -G": ("ring-2024-01-31_23-59-59.pcap", "ring-2024-02-01_00-00-01.pcap"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,28 +54,43 @@ def long_word(value: int, order: str = "<") -> bytes:
 
 
 def with_fcs(path: Path, how: str, order: str = "<") -> Path:
-    """Five frames with 4 octets of FCS, stated by the pcap header, the interface, or each frame."""
-    frame = FRAME + b"\1\2\3\4"
+    """Five frames with 4 octets of FCS, stated by the pcap header, the interface, or each frame, or
+    shown by frames that end with their CRC."""
+    unstated = how.startswith("unstated")
+    frame = FRAME + (word(zlib.crc32(FRAME)) if unstated else b"\1\2\3\4")
+    if how == "unstated in pcap":
+        return written(path, make.pcap([(1, n * 10, frame, len(frame)) for n in range(5)], order))
     if how == "header":
         records = [(1, n * 10, frame, len(frame)) for n in range(5)]
         return written(path, make.pcap(records, order, linktype=1 | 1 << 26 | 2 << 28))
-    options = {"interface": [(13, b"\4")], "bits": [(13, b"\x20")], "frames": []}[how]
+    options = {"interface": [(13, b"\4")], "bits": [(13, b"\x20")], "frames": []}.get(how, [])
     flags = make.option(2, word(4 << 5, order), order) if how == "frames" else b""
     blocks = [make.enhanced(0, T // 1000 + n * 10, frame, order, flags) for n in range(5)]
     return written(path, make.section(order), make.interface(order, options), *blocks)
 
 
 @pytest.mark.parametrize("order", "<>")
-@pytest.mark.parametrize("how", ["header", "interface", "bits", "frames"])
+@pytest.mark.parametrize(
+    "how", ["header", "interface", "bits", "frames", "unstated in pcap", "unstated"]
+)
 def test_the_fcs_is_no_part_of_a_frame(tmp_path: Path, how: str, order: str) -> None:
     path = with_fcs(tmp_path / "a", how, order)
     one = seen(path)
     assert (one.octets, one.frames["other"]) == (5 * 100, 5)
     assert one.conversations[0].throughput_bps == pytest.approx(100 * 8 / 10e-6)
-    with CaptureStream(path, 64) as stream:
+    with CaptureStream(path, 1000 if how.startswith("unstated") else 64) as stream:
         for batch in stream.batches():
             assert {batch.frame(row) for row in range(len(batch))} == {FRAME}
     assert set(Trace(file=str(path)).captured().tolist()) == {100}
+    assert one.fcs_unstated == how.startswith("unstated")
+
+
+@pytest.mark.parametrize("odd", [FRAME, FRAME[:40] + word(zlib.crc32(FRAME[:40]))])
+def test_one_frame_without_fcs_shows_that_there_is_none(tmp_path: Path, odd: bytes) -> None:
+    """Or one that is too short to have been on Ethernet with it."""
+    frame = FRAME + word(zlib.crc32(FRAME))
+    records = [(1, n, one, len(one)) for n, one in enumerate([frame, odd, frame])]
+    assert seen(written(tmp_path / "a", make.pcap(records))).fcs_octets == 0
 
 
 def test_the_fcs_of_a_frame_that_is_cut(tmp_path: Path) -> None:

@@ -61,8 +61,16 @@ def mirrored(frame: Packet, kind: int, sub: bool = False) -> Packet:
     return OUTER / HOSTS / gre / Raw(erspan(kind, sub) + bytes(frame))
 
 
-def pseudowire(frame: Packet) -> Packet:
-    return OUTER / MPLS(label=16, s=0) / MPLS(label=17, s=1) / Raw(bytes(4) + bytes(frame))
+def pseudowire(frame: Packet, bare: bool = False) -> Packet:
+    """With a control word, or with a frame whose address begins with four bits of 0 alike."""
+    word = b"" if bare else bytes(4)
+    return OUTER / MPLS(label=16, s=0) / MPLS(label=17, s=1) / Raw(word + bytes(frame))
+
+
+def vxlan(frame: Packet, port: int, flags: int, following: int = 0) -> Packet:
+    """VXLAN at other ports than its own, of network 77."""
+    header = bytes([flags, 0, 0, following, 0, 0, 77, 0])
+    return OUTER / HOSTS / UDP(sport=50000, dport=port) / Raw(header + bytes(frame))
 
 
 TUNNELLED: dict[str, tuple[Callable[[Packet], Packet], str, int]] = {
@@ -116,13 +124,27 @@ TUNNELLED: dict[str, tuple[Callable[[Packet], Packet], str, int]] = {
         ABSENT,
     ),
     "mpls with Ethernet": (pseudowire, "mpls", ABSENT),
+    "mpls with Ethernet, bare": (lambda f: pseudowire(f, bare=True), "mpls", ABSENT),
+    "overlay of Linux": (lambda f: vxlan(f, 8472, 0x08), "vxlan", 77),
+    "gpe": (lambda f: vxlan(f, 4790, 0x0C, 3), "vxlan", 77),
+    "gpe with IP": (lambda f: vxlan(packet(f), 4790, 0x0C, 1), "vxlan", 77),
     "mpls in UDP": (
         lambda f: OUTER / HOSTS / UDP(sport=50000, dport=6635) / Raw(bytes(MPLS(s=1) / packet(f))),
         "mpls",
         ABSENT,
     ),
 }  # fmt: skip
-OF_PACKETS = ("geneve with IP", "gre", "gre with a key", "ipip", "4in6", "mpls", "mpls in UDP")
+GUESSED_BY_TSHARK = {"mpls with Ethernet", "mpls with Ethernet, bare", "overlay of Linux"}
+OF_PACKETS = (
+    "geneve with IP",
+    "gre",
+    "gre with a key",
+    "ipip",
+    "4in6",
+    "mpls",
+    "mpls in UDP",
+    "gpe with IP",
+)
 """Those of IP, not of Ethernet frames."""
 INSIDE = (
     "from_high", "from_low", "to_high", "to_low", "source_port", "destination_port", "protocol",
@@ -149,7 +171,7 @@ def test_each_tunnel(tmp_path, name) -> None:
 
 
 @needs_tshark
-@pytest.mark.parametrize("name", sorted({*TUNNELLED} - {"mpls with Ethernet"}))  # by heuristics
+@pytest.mark.parametrize("name", sorted({*TUNNELLED} - GUESSED_BY_TSHARK))
 def test_tshark_sees_the_same_in_each_tunnel(tmp_path, name) -> None:
     wrap, _, _ = TUNNELLED[name]
     (inside,) = headers(tmp_path, bytes(wrap(roce(3, psn=99))))
@@ -251,14 +273,19 @@ def test_what_looks_like_a_tunnel_and_is_none(tmp_path) -> None:
         / HOSTS
         / UDP(sport=50000, dport=6081)
         / Raw(b"\x00\x80\x65\x58" + bytes(60)),  # control
+        vxlan(roce(), 8472, 0x0C),  # bits that VXLAN reserves
+        vxlan(roce(), 4790, 0x0C, 4),  # NSH
+        OUTER / MPLS(s=1) / Raw(b"\x10\x00\x00\x07" + bytes(60)),  # an associated channel
+        OUTER / MPLS(s=1) / Raw(b"\x02" + bytes(60)),  # an unknown type
         OUTER / HOSTS / GRE(version=1, proto=0x880B) / Raw(bytes(60)),  # PPTP
         OUTER / HOSTS / GRE(proto=0x0800) / Raw(bytes(60)),  # no IPv4
         OUTER / MPLS(s=1) / Raw(b"\x50" + bytes(60)),
     ]
     seen = headers(tmp_path, *(bytes(one) for one in frames))
     assert not seen["tunnel"].any()
-    assert seen["destination_port"].tolist() == [4789, 6081, ABSENT, ABSENT, ABSENT]
-    assert seen["protocol"].tolist() == [17, 17, 47, 47, ABSENT]
+    ports = [4789, 6081, 8472, 4790]
+    assert seen["destination_port"].tolist() == ports + [ABSENT] * 5
+    assert seen["protocol"].tolist() == [17] * 4 + [ABSENT] * 2 + [47, 47, ABSENT]
 
 
 @pytest.mark.parametrize("size", [1400, 64_000, 90_000])
