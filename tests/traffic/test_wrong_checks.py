@@ -123,6 +123,8 @@ def judge_run(plan: Plan, field: str, target: str, folder: Path) -> dict[str, An
     reasons = [one for one in done.result["fidelity"]["reasons"] if "late" not in one]
     assert not [one for one in reasons if "understood" in one or "accounted" in one], reasons
     assert not [one for one in reasons if "not sent" in one or "no port sent" in one], reasons
+    missed = done.result["fidelity"].get("lost_outside_queues", {})
+    assert missed.get("not understood", 0) == 0, missed
     flow = {name: metrics["f"].get(name) for name in ("frames.sent", "frames.received")}
     return flow | {"dropped": metrics["h1>s"]["frames.dropped"], "behind": len(behind)}
 
