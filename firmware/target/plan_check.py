@@ -229,6 +229,14 @@ def _changes(resolved: ResolvedPlan, mine: list[str]) -> Iterator[Refused]:
                 "Take the step out of the timeline, let it act at a port of a node that is "
                 "simulated (`port`), or run the plan on simulated or software.",
             )
+    for way in resolved.plan.directions():
+        for step in injections_at(resolved.actions).get(way.entity, ()):
+            if "damage" in step.values and way.receiver.node in mine:
+                yield refusal(
+                    way.receiver.entity,
+                    f"it gets no frame of {step.key} with a wrong checksum or ICRC",
+                    "Take `field` out of the step, or let it act at another port (`port`).",
+                )
     for action in resolved.actions:
         if action.kind != "congestion_point" or "sampling" not in action.values:
             continue

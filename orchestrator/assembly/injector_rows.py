@@ -6,6 +6,7 @@ from __future__ import annotations
 from orchestrator.assembly.row_index import Indices
 from orchestrator.assembly.world_builder import WorldBuilder
 from orchestrator.engine.records import (
+    CORRUPTED,
     INJECT_CORRUPT,
     INJECT_DELAY,
     INJECT_DROP,
@@ -13,7 +14,7 @@ from orchestrator.engine.records import (
     INJECT_MARK,
     NONE,
 )
-from orchestrator.plan import ResolvedPlan
+from orchestrator.plan import ResolvedPlan, entity_names
 from orchestrator.plan.timeline_actions import injections_at
 
 ACTIONS = {
@@ -56,6 +57,7 @@ def add_injectors(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indice
     (`node_rows`), and no port with an injector is lazy (`lazy_eligibility`).
     """
     steps_of = injections_at(resolved.actions)
+    ends = {way.entity: way.receiver.node for way in resolved.plan.directions()}
     for entity in injector_rows(resolved):
         sender = indices.sender(entity)
         first = len(builder.injections)
@@ -65,7 +67,7 @@ def add_injectors(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indice
                 action=ACTIONS[step.verb],
                 flow=indices.flows[step.key],
                 at=step.at,
-                **step.values,
+                **{"damage": CORRUPTED} | step.values,
             )
         stages = builder.stages_of.get(sender, range(0))
         builder.ports[sender]["injector"] = 1 + builder.add(
@@ -76,4 +78,5 @@ def add_injectors(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indice
             last_stage=stages.stop,
             copies_head=NONE,
             copies_tail=NONE,
+            external=not entity_names.is_ours(resolved.plan, ends[entity]),
         )

@@ -84,7 +84,7 @@ FRAME = record(
     # a line of the caches: what every hop reads
     "next",  # the list that holds this frame continues here
     # the port it came in through; between input and output, the one it will leave by; in a delay
-    # line, CORRUPTED, FCS_ERROR or ALTERED: its octets are corrupted on the way
+    # line, CORRUPTED to WRONG_ICRC: its octets are corrupted on the way
     "port",
     "kind",  # frame kind, see below
     "length",  # octets from destination address up to, not including, the FCS
@@ -123,6 +123,9 @@ CORRUPTED, FCS_ERROR, ALTERED = -2, -3, -4
 """In place of a frame's port while it is in a delay line: its octets are corrupted on the way. The
 FCS check at the other end drops it, by an injection of the timeline (CORRUPTED) or by a stage of
 the link (FCS_ERROR); or its FCS is right (ALTERED), and the node at the other end gets it."""
+WRONG_IPV4, WRONG_UDP, WRONG_ICRC = -5, -6, -7
+"""The same, by an injection of the timeline: the FCS is right, and one bit of the IPv4 header
+checksum, the UDP checksum or the ICRC is wrong."""
 
 MADE = np.dtype([("created", np.int64), ("next", np.int32), ("length", np.int32)])
 """A frame that a source has made and its NIC has not begun to send: what its flow does not know of
@@ -591,6 +594,8 @@ INJECTOR = record(
     "fcs_errors",  # frames that stages corrupted and the FCS check at the other end dropped
     "icrc_errors",  # frames that they corrupted with a right FCS, and a check of their own dropped
     "copies",  # copies that they added
+    "external",  # 1: an external node is at the link's other end
+    "sent_wrong",  # frames that it sent to a socket with a check by which the other end drops them
 )
 """Faults that the timeline injects into single frames which leave a port, and what came of them;
 and the stages of the port's link, in their order."""
@@ -613,6 +618,7 @@ INJECTION = record(
     "packet",  # the first one it applies to, counted from 1
     "packets",  # to so many in a row
     "delay",  # ps, of INJECT_DELAY
+    "damage",  # of INJECT_CORRUPT: CORRUPTED, WRONG_IPV4, WRONG_UDP or WRONG_ICRC
     "passed",  # so many frames counted
 )
 """A step of the timeline that injects a fault: drop, mark, corrupt, delay or duplicate."""

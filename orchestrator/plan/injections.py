@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from orchestrator.engine.records import NOT_ROCE
 from orchestrator.errors import Problem
 from orchestrator.plan import entity_names
 from orchestrator.plan.entity_names import Direction, Flow
 from orchestrator.plan.input_problems import Clash, unknown
 from orchestrator.plan.plan_model import PlanModel, memoized
 from orchestrator.plan.plugin_catalog import Use
+from orchestrator.plan.queue_pairs import operation_of
 from orchestrator.plan.shortest_paths import routes
 from orchestrator.plan.timeline_tables import INJECTIONS, Step
 
@@ -85,6 +87,30 @@ def duplicate_problems(plan: PlanModel, uses: Mapping[str, Mapping[str, Use]]) -
                 f"notice a duplicate; give traffic.{flow.entry} a transport, or leave the step out"
             )
             yield Clash(f"timeline[{index}].duplicate", flow.entity, text)
+
+
+def check_problems(plan: PlanModel, uses: Mapping[str, Mapping[str, Use]]) -> Iterator[Problem]:
+    """Checks that `corrupt` is to write wrong in packets that have none."""
+    for index, step in enumerate(plan.timeline):
+        flow = _flows(plan).get(step.corrupt or "")
+        if step.field is None or flow is None or flow.entry not in uses["traffic"]:
+            continue
+        text = ""
+        if getattr(uses["traffic"][flow.entry].algorithm, "programs", False):
+            text = f"the packets of {flow.entry} are those of programs, which are sent as they are"
+        elif step.field == "ipv4_checksum" and plan.headers.ip == 6:
+            text = "IPv6 has no header checksum; 'udp_checksum' or headers.ip = 4 is expected"
+        elif (
+            step.field == "icrc"
+            and step.of != "cnm"
+            and operation_of(uses["transport"].get(flow.entry)) == NOT_ROCE
+        ):
+            text = (
+                f"only RoCEv2 packets have an ICRC, and traffic.{flow.entry} is no RoCEv2 queue "
+                "pair; a transport that is one is expected, such as 'rc'"
+            )
+        if text:
+            yield Clash(f"timeline[{index}].field", step.field, text)
 
 
 def copied_datagrams(plan: PlanModel, uses: Mapping[str, Mapping[str, Use]]) -> Iterator[Problem]:

@@ -47,8 +47,9 @@ _INJECTIONS: tuple[Metric, ...] = tuple(
         ("marked", "frames whose ECN codepoint the timeline set to CE"),
         (
             "corrupted",
-            "frames that the timeline corrupted and the FCS check at the other end dropped; "
-            "frames.dropped has them too",
+            "frames that the timeline corrupted and the FCS check at the other end dropped, "
+            "or, by `field`, whose IPv4 header checksum, UDP checksum or ICRC was wrong; "
+            "frames.dropped has those that the node at the other end drops",
         ),
         ("delayed", "frames that the timeline delayed"),
         ("duplicated", "copies of frames that the timeline added; frames.sent has them too"),

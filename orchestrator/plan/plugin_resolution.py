@@ -11,7 +11,7 @@ from orchestrator.plan import former_names
 from orchestrator.plan.canonical_form import canonical
 from orchestrator.plan.entity_names import lanes, own_priorities, stage_holder
 from orchestrator.plan.header_table import CNP_DSCP, header_use_problems
-from orchestrator.plan.injections import copied_datagrams, duplicate_problems
+from orchestrator.plan.injections import check_problems, copied_datagrams, duplicate_problems
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.lossless_lanes import lossless_problems
 from orchestrator.plan.memory_checks import memory_problems
@@ -61,6 +61,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     actions, of_timeline = actions_of(plan, uses, bare=bare)
     problems += of_timeline
     problems += duplicate_problems(plan, uses)
+    problems += check_problems(plan, uses)
     problems += copied_datagrams(plan, uses)
     problems += _without_sockets(plan, uses["traffic"])
     problems += _carried(plan, uses["traffic"])

@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.engine.records import OF_ACK, OF_CNM, OF_DATA
+from orchestrator.engine.records import (
+    OF_ACK,
+    OF_CNM,
+    OF_DATA,
+    WRONG_ICRC,
+    WRONG_IPV4,
+    WRONG_UDP,
+)
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import entity_names
 from orchestrator.plan.changeable_keys import ChangeableKey, locate, parameter, setting
@@ -46,8 +53,8 @@ class Action:
     Kind "fault", the verbs of schedule.FAULTS: nothing in the plan's own world changes; a
     controller has them brought about. "delay_control" has the value `delay` (ps).
     Kind "injection", the verbs of timeline_tables.INJECTIONS: `entities` is the link direction
-    whose sender acts, `key` the flow; `values` are packet (from 1), packets, of (records.OF_*) and
-    delay (ps).
+    whose sender acts, `key` the flow; `values` are packet (from 1), packets, of (records.OF_*),
+    delay (ps), and damage (records.WRONG_*) where one field alone is corrupted.
     """
 
     at: int
@@ -173,6 +180,7 @@ class _Book:
 
 
 _OF = {"data": OF_DATA, "ack": OF_ACK, "cnm": OF_CNM}
+_WRONG = {"ipv4_checksum": WRONG_IPV4, "udp_checksum": WRONG_UDP, "icrc": WRONG_ICRC}
 
 
 def _injection(plan: PlanModel, step: Step) -> Action:
@@ -185,6 +193,8 @@ def _injection(plan: PlanModel, step: Step) -> Action:
         "of": _OF[step.of or "data"],
         "delay": step.by or 0,
     }
+    if step.field is not None:
+        values["damage"] = _WRONG[step.field]
     return Action(step.at, step.verb, INJECTION, (way.entity,), values, getattr(step, step.verb))
 
 

@@ -98,7 +98,7 @@ class Step(Table):
     """A flow whose packet gets the ECN codepoint CE, ECN-capable or not."""
     corrupt: Line | None = None
     """A flow whose packet crosses the link and fails the FCS check at its other end, which drops
-    it."""
+    it; or has a right FCS and one wrong `field`."""
     delay: Line | None = None
     """A flow whose packet arrives later by `by`; packets behind it may overtake it."""
     duplicate: Line | None = None
@@ -116,6 +116,9 @@ class Step(Table):
     that of its destination, congestion messages by the last one before its source."""
     by: LongestDelay | None = None
     """Time by which `delay` lets a packet arrive later, at most 1 s."""
+    field: Literal["ipv4_checksum", "udp_checksum", "icrc"] | None = None
+    """Check that `corrupt` writes wrong in a packet with a right FCS: IPv4 header checksum (RFC
+    791), UDP checksum (RFC 768) or invariant CRC (RoCEv2, annex A17)."""
 
     @model_validator(mode="after")
     def _check_single_action(self) -> Self:
@@ -137,6 +140,8 @@ class Step(Table):
             raise ValueError(f"{verb!r} has no {keys[0]!r}: only {', '.join(INJECTIONS)} have it")
         if (self.by is not None) != (verb == "delay"):
             raise ValueError("'delay' needs 'by', so much later; the other actions have no 'by'")
+        if self.field is not None and verb != "corrupt":
+            raise ValueError(f"{verb!r} has no 'field': only 'corrupt' has it")
         if verb == "mark" and self.of not in (None, "data"):
             raise ValueError(f"'mark' sets the ECN codepoint of data; found of = {self.of!r}")
 

@@ -13,8 +13,10 @@ import tomli_w
 
 from orchestrator.plan import Plan
 from orchestrator.targets.software.network_namespaces import Machines
+from tests.hardware import test_device_dscp
 from tests.orchestrator.targets.software import bought
 from tests.orchestrator.targets.software.black_box import Box, standing
+from traces.pytest_plugin.dut_description import Device
 
 PORTS = {"nic1": "e1", "nic2": "e2", "far": "e3"}
 FOLDER = Path(__file__).parent
@@ -24,10 +26,15 @@ LONG = "120s"
 """For which a switch of ours stands there: longer than the suite takes."""
 
 
-def ours(**settings: Any) -> Plan:
-    """The plan of the suite as a switch of ours that stands in the device's place has it."""
+def ours(device: Device, **settings: Any) -> Plan:
+    """The plan of the suite as a switch of ours that stands in the device's place has it: its
+    frames have the headers and flows that the suite sends."""
     plan = Plan.load(Path(__file__).parent / "plans" / "device.toml")
+    if device.dscp is not None:
+        plan = test_device_dscp.plan_of(device, device.dscp, sorted(device.dscp.queues()))
     table = plan.to_table()
+    table.pop("timeline", None)
+    table["nodes"]["far"].pop("pause", None)
     table["nodes"]["dut"] = {"kind": "switch", **settings}
     table["capture"] = {"ports": []}
     table["duration"], table["sample_interval"] = LONG, "1s"
@@ -59,7 +66,7 @@ def suite(
             bought.bridge(machines, device, list(inner.values()))
         elif made == "ours":
             ports = {f"dut.{port}": name for port, name in inner.items()}
-            plan = ours(**(box or {}))
+            plan = ours(Device(ports=PORTS, **told), **(box or {}))
             stands = stack.enter_context(standing(machines, device, "dut", plan, ports))
         else:
             err = bought.ERRORS[made]

@@ -57,7 +57,9 @@ from orchestrator.engine.node.control_frames import push_control
 from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.frame_capture import (
+    corrupt_check,
     corrupt_last_octet,
+    store_corrupted,
     store_frame,
     write_hop_addresses,
 )
@@ -74,6 +76,8 @@ from orchestrator.engine.records import (
     NOT_ROCE,
     PROGRAMS,
     SWITCH,
+    WRONG_IPV4,
+    WRONG_UDP,
 )
 
 ENDED = 1
@@ -169,14 +173,16 @@ def flush_socket(w, rig, socket, first, last):
             if slot != NONE and not is_reply(w, port, frame):
                 for place in range(known, min(w.capture_octets.shape[2], frame.length)):
                     w.octets[index, place] = 0
-                if frame.port == ALTERED:
-                    corrupt_last_octet(w.octets[index], known, frame.length)
-                    known = frame.length
-                store_frame(w, slot, frame, now, True, w.octets[index])
-                if frame.port == ALTERED:
-                    corrupt_last_octet(w.octets[index], known, frame.length)
+                if frame.port <= ALTERED:
+                    store_corrupted(w, slot, frame, now, w.octets[index], known)
+                else:
+                    store_frame(w, slot, frame, now, True, w.octets[index])
             count_sent(rig, wire, frame)
-            if rig.guard.out[wire] != NONE:
+            if frame.port <= WRONG_IPV4 and (
+                frame.port != WRONG_UDP or rig.guard.out[wire] == NONE
+            ):  # a guard's check word stands for a UDP checksum
+                corrupt_check(w, frame, w.octets[index], known)
+            elif rig.guard.out[wire] != NONE:
                 guard_sent(w, rig.guard, rig.guard.out[wire], index)
             else:
                 count_order(w, rig, wire, frame, SENT)

@@ -20,6 +20,25 @@ def checksum(octets, ip):
 
 
 @compiled
+def udp_checksum(octets, ip, end):
+    """The UDP checksum of the packet without options that begins at `ip` (RFC 768): over
+    pseudo-header and datagram, of which zeros follow octet `end`. 0 is sent as 0xFFFF; the octets
+    of the checksum itself count as 0.
+    """
+    udp = ip + 20
+    last = min(end, udp + get16(octets, udp + 4))
+    total = at.IP_PROTOCOL_UDP + get16(octets, udp + 4)
+    for place in range(ip + 12, last - 1, 2):
+        if place != udp + 6:
+            total += get16(octets, place)
+    if (last - ip) & 1 != 0:
+        total += octets[last - 1] << 8
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF if total != 0xFFFF else 0xFFFF
+
+
+@compiled
 def rewrite(octets, mark, hops):
     """Give a data frame's octets the TOS and the TTL that its descriptor says."""
     put_word(octets, at.IP, (get16(octets, at.IP) & 0xFF00) | (mark & 0xFF))

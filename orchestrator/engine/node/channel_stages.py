@@ -23,8 +23,16 @@ from orchestrator.engine.kernel_answers import FCS_WRONG
 from orchestrator.engine.kernel_events import DELAY_LINE_DELAY
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.frame_capture import capture
 from orchestrator.engine.node.multicast_replication import copy_of
-from orchestrator.engine.records import ALTERED, CORRUPTED, FCS_ERROR, NONE
+from orchestrator.engine.records import (
+    ALTERED,
+    CORRUPTED,
+    FCS_ERROR,
+    NONE,
+    WRONG_IPV4,
+    WRONG_UDP,
+)
 
 MOST_COPIES = 16
 """Copies that a stage can add to one frame."""
@@ -120,9 +128,14 @@ def take_copy(w, port_index):
 
 
 @compiled
-def is_stopped(w, port_index, index):
+def is_stopped(w, port_index, index, now):
     """True if a corrupted frame that crossed its link is dropped at the other end, which counts:
-    by the FCS check, or by the check of its own that shows it."""
+    by the FCS check, or by the check of its own that shows it.
+
+    A frame with a wrong IPv4 header checksum or ICRC is sent where the link is a wire: the node of
+    the plan at the other end drops it, and an external one does as it does. Nodes read no UDP
+    checksum (RFC 768: optional; RoCEv2, annex A17: 0).
+    """
     port = w.ports[port_index]
     frame = w.frames[index]
     injector = w.injectors[port.injector - 1]
@@ -130,6 +143,15 @@ def is_stopped(w, port_index, index):
         injector.corrupted += 1
     elif frame.port == FCS_ERROR:
         injector.fcs_errors += 1
+    elif frame.port <= WRONG_IPV4:
+        injector.corrupted += 1
+        if frame.port == WRONG_UDP or (injector.external != 0 and port.wire >= 0):
+            return False
+        if port.wire >= 0:
+            port.frames_lost += 1
+            injector.sent_wrong += 1
+            return False
+        capture(w, port_index, index, now, True)
     elif is_last_octet_checked(w.types[layout_of(w, frame)], frame.length):
         injector.icrc_errors += 1
     else:

@@ -6,7 +6,8 @@ dropped frame has taken its time on the wire. A delayed frame may be overtaken; 
 their order. A duplicate takes its own time on the wire, directly behind the frame. A corrupted
 frame crosses the link, and the FCS check at the other end drops it (IEEE 802.3, clause 4.2.4.1.2):
 the node there does not get it. Where the link is a wire it is not sent, for a socket's interface
-writes the right FCS.
+writes the right FCS. A frame whose IPv4 header checksum, UDP checksum or ICRC is to be wrong has a
+right FCS and is sent on every link (`is_stopped`).
 
 A frame that the link loses anyway, because it is cut or its delay line full or lossy, counts as one
 that has passed, and nothing is injected into it.
@@ -19,6 +20,7 @@ from orchestrator.engine.kernel_answers import LOST
 from orchestrator.engine.node.channel_stages import pass_stages, take_copy
 from orchestrator.engine.node.delay_line import insert_by_due, link_delay
 from orchestrator.engine.node.descriptor_pool import give_back
+from orchestrator.engine.node.frame_capture import check_octet
 from orchestrator.engine.node.multicast_replication import copy_of
 from orchestrator.engine.records import (
     ACK,
@@ -27,6 +29,7 @@ from orchestrator.engine.records import (
     CNP,
     CORRUPTED,
     DATA,
+    FCS_ERROR,
     HOST,
     INJECT_CORRUPT,
     INJECT_DELAY,
@@ -128,7 +131,13 @@ def transmit_injected(w, port_index, index, now):
             injector.marked += 1
             frame.mark |= CE
         elif step.action == INJECT_CORRUPT:
-            port_of_frame = CORRUPTED
+            if step.damage == CORRUPTED:
+                port_of_frame = CORRUPTED
+            elif (
+                port_of_frame not in (CORRUPTED, FCS_ERROR)
+                and check_octet(w, frame, step.damage) != NONE
+            ):
+                port_of_frame = step.damage
         elif step.action == INJECT_DELAY:
             injector.delayed += 1
             hold += step.delay

@@ -71,7 +71,7 @@ def deliver_from_line(w, port_index, now):
     if (
         port.injector != 0
         and w.frames[index].port <= CORRUPTED
-        and is_stopped(w, port_index, index)
+        and is_stopped(w, port_index, index, now)
     ):
         return
     if port.wire == NONE:

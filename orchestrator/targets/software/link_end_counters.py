@@ -19,6 +19,7 @@ from orchestrator.plan import Plan
 from orchestrator.run.guarded_link import GuardedLink
 from orchestrator.run.link_conservation import LinkCounts
 from orchestrator.targets.software.datapath_thread import Thread
+from orchestrator.targets.software.dut.dut_fidelity import sent_wrong
 from orchestrator.targets.software.network_namespaces import Machines
 
 DEPARTED, LEFT, DROPPED, CAME = range(WORDS, WORDS + 4)
@@ -41,7 +42,7 @@ def ends_of(
             record = world.ports[rows[port]]
             found[port] = [
                 *(int(word) for word in thread.rig.tally[wire]),
-                int(record["frames_out"] - record["frames_lost"]),
+                int(record["frames_out"] - record["frames_lost"]) + sent_wrong(thread, port),
                 counts["tx_packets"] if counts else -1,
                 counts["tx_dropped"] + counts["tx_errors"] if counts else 0,
                 counts["rx_packets"] if counts else -1,

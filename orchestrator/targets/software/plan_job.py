@@ -207,7 +207,7 @@ def _recording(
     worlds = [thread.assembly.world for thread in threads]
     lost["unsent"] = sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads)
     lost["no descriptor"] = sum(int(world.clock[0].no_descriptor) for world in worlds)
-    lost["not understood"] = sum(foreign(thread) for thread in threads)
+    lost["not understood"] = max(sum(foreign(thread) for thread in threads), 0)
     lent_ones = [
         name for name, one in machines.machines.items() if isinstance(one, BorrowedMachine)
     ]

@@ -316,7 +316,7 @@ def _fidelity(
         "between": max(0, left - sum(part.int("socket_received") for part in parts)),
         "unsent": sum(part.int("unsent") for part in parts),
         "no descriptor": sum(part.int("no_descriptor") for part in parts),
-        "not understood": sum(part.int("foreign") for part in parts),
+        "not understood": max(sum(part.int("foreign") for part in parts), 0),
     }
     guarded = {name: one for part in parts for name, one in _guarded(part).items()}
     crossings = crossings_of(resolved.plan, ends, int(recording.times_ps[-1]), guarded)

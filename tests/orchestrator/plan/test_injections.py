@@ -112,6 +112,9 @@ def test_a_resolved_plan_has_its_injections_as_they_were_written() -> None:
         ('mark = "f"\nof = "ack"', "'mark' sets the ECN codepoint of data"),
         ('start = "f"\npacket = 2', "'start' has no 'packet'"),
         ('drop = "f"\nmark = "f"', "found mark and drop|found drop and mark"),
+        ('drop = "f"\nfield = "icrc"', "'drop' has no 'field'"),
+        ('corrupt = "f"\nfield = "fcs"', r"timeline\[0\]\.field"),
+        ('corrupt = "f"\nfield = "icrc"', r"timeline\[0\]\.field.*only RoCEv2 packets"),
         ('duplicate = "g.0"', r"timeline\[0\]\.duplicate.*give traffic\.g a transport"),
     ],
 )

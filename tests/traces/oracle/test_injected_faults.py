@@ -16,6 +16,8 @@ STEPS = {
     "drop": 'drop = "gen.0"',
     "mark": 'mark = "gen.0"',
     "corrupt": 'corrupt = "gen.1"',
+    "ipv4_checksum": 'corrupt = "gen.1"\nfield = "ipv4_checksum"',
+    "udp_checksum": 'corrupt = "gen.1"\nfield = "udp_checksum"',
     "delay": 'delay = "gen.0"\nby = "70us"',
     "duplicate": 'duplicate = "gen.1"',
     "cnm": 'drop = "gen.0"\nof = "cnm"',
@@ -48,7 +50,7 @@ def test_departures_of_a_port_with_injections_are_not_followed(verb: str, tmp_pa
     assert judge(captured(plan, tmp_path), plan, Settings(window_ns=2000)).findings == []
 
 
-@pytest.mark.parametrize("verb", ["drop", "delay", "duplicate", "cnm"])
+@pytest.mark.parametrize("verb", ["drop", "ipv4_checksum", "delay", "duplicate", "cnm"])
 def test_a_device_is_blamed_for_the_same_where_the_plan_does_not_say_so(
     verb: str, tmp_path: Path
 ) -> None:

@@ -11,12 +11,28 @@ from orchestrator.targets.software.datapath_thread import Thread
 
 
 def foreign(thread: Thread) -> int:
-    """Number of foreign frames at those nodes of a thread that have no cable to a DUT."""
-    at = facing(thread.assembly.resolved.plan).values()
+    """Number of foreign frames at those nodes of a thread that have no cable to a DUT, less the
+    frames with a wrong checksum or ICRC that its ports have sent to any such node: the sum over all
+    threads of a run is that of frames that the plan does not explain."""
+    plan = thread.assembly.resolved.plan
+    at = facing(plan).values()
     near = {ours.partition(".")[0] for ports in at for ours in ports.values()}
-    rows = thread.assembly.indices.nodes
-    counted = thread.assembly.world.nodes["foreign"]
-    return sum(int(counted[row]) for name, row in rows.items() if name not in near)
+    rows, world = thread.assembly.indices.nodes, thread.assembly.world
+    counted = world.nodes["foreign"]
+    found = sum(int(counted[row]) for name, row in rows.items() if name not in near)
+    return found - sum(
+        sent_wrong(thread, way.sender.entity)
+        for way in plan.directions()
+        if way.sender.entity in thread.wires and way.receiver.node not in near
+    )
+
+
+def sent_wrong(thread: Thread, port: str) -> int:
+    """Number of frames with a wrong checksum or ICRC that a port of a thread has sent to a node of
+    the plan, which counts them as foreign frames."""
+    world = thread.assembly.world
+    injector = int(world.ports[thread.assembly.indices.port_rows[port]]["injector"])
+    return int(world.injectors[injector - 1]["sent_wrong"]) if injector else 0
 
 
 def answered(thread: Thread) -> dict[str, int]:
