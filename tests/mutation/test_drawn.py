@@ -134,12 +134,12 @@ def test_a_fault_reaches_what_pytest_calls_by_another_name(tested_by) -> None:
 
 def test_a_failed_test_is_named_with_spaces_and_dashes_in_its_brackets() -> None:
     said = (
-        "FAILED tests/x.py::test_one[a b - [c]] - AssertionError: x[0] - 1\n"
-        "FAILED tests/x.py::test_two[d e]\nERROR tests/x.py::test_three - [f] - g\n"
-        "ERROR tests/x.py\n"
+        "FAILED x.py::test_one[a b - [c]] - AssertionError: x[0] - 1\n"
+        "FAILED x.py::test_two[d e]\nERROR x.py::test_three - [f] - g\n"
+        "ERROR x.py\n"
     )
-    names = ["tests/x.py::test_one[a b - [c]]", "tests/x.py::test_two[d e]"]
-    assert FAILED_LINE.findall(said) == [*names, "tests/x.py::test_three", "tests/x.py"]
+    names = ["x.py::test_one[a b - [c]]", "x.py::test_two[d e]"]
+    assert FAILED_LINE.findall(said) == [*names, "x.py::test_three", "x.py"]
 
 
 def test_a_test_that_fails_without_the_fault_is_no_kill(tested_by) -> None:

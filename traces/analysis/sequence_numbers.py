@@ -11,7 +11,7 @@ MOST_REQUEST, READ_REQUEST, LAST_READ_RESPONSE = 11, 12, 16
 ATOMIC_ACKNOWLEDGE, LAST_ATOMIC, LAST_SEND_INVALIDATE = 18, 20, 23
 FLUSH, ATOMIC_WRITE = 28, 29
 OPERATION, SERVICE = 0x1F, 5
-"""Operations of RoCE (low 5 bits of the opcode; InfiniBand, volume 1, table 38). Sends, writes,
+"""Operations of RoCE (low 5 bits of the opcode; InfiniBand, volume 1, 9.2.1). Sends, writes,
 atomics, sends with invalidate, flushes and atomic writes take one number per frame; a read request
 takes one for every frame of the response, which goes the other way."""
 CONNECTED, UNRELIABLE, EXTENDED = 0, 1, 5
