@@ -215,10 +215,9 @@ class InterfaceSeen:
     untimed: int = 0
     """Frames whose time is beyond the year 2262: they count, but in no rate and at no time."""
     fcs_octets: int = 0
+    """Octets of frame check sequence that frames end with; they are not counted."""
     fcs_unstated: bool = False
     """True if the file does not state the FCS, and the frames show it."""
-    """Octets of frame check sequence that the file says its frames end with; they are not counted.
-    """
     transmit_bps: int | None = None
     receive_bps: int | None = None
     """Rates of the link's two directions, where the file states them."""
