@@ -342,11 +342,13 @@ def clock_lines(analysis: Analysis) -> list[str]:
     for one in analysis.clocks:
         text = f"clocks of {one.first} and {one.second}: "
         if one.verdict in ("agree", "differ"):
-            ahead = quantity(one.offset_s, "s")
+            offset = quantity(abs(one.offset_s), "s")
             within = quantity(one.uncertainty_s, "s")
-            text += f"the second is ahead by {ahead} (within {within})"
+            text += f"the second is {'behind' if one.offset_s < 0 else 'ahead'} by {offset}"
+            text += f" (within {within})"
             if one.drift_ppm:
-                text += f" and gains {one.drift_ppm:.3g} ppm"
+                verb = "loses" if one.drift_ppm < 0 else "gains"
+                text += f" and {verb} {abs(one.drift_ppm):.3g} ppm"
             if one.verdict == "agree":
                 text += ", which no frame contradicts being 0: not corrected"
             else:

@@ -142,7 +142,7 @@ def dcbx_tlvs(unit: bytes) -> tuple[dict[str, Any], list[str]]:
         if says != found.setdefault(name, says):
             first = found[name]
             differing = [
-                f"{key.replace('_', ' ')} {first.get(key)} and {value}"
+                f"{key.replace('_', ' ')} {_value_text(first.get(key))} and {_value_text(value)}"
                 for key, value in says.items()
                 if value != first.get(key)
             ]
@@ -161,6 +161,17 @@ def dcbx_tlvs(unit: bytes) -> tuple[dict[str, Any], list[str]]:
         elif isinstance(tlv.data, bytes) and organisation[1] in CLASSES.get(organisation[0], {}):
             notes.append(f"sends a DCBX TLV (subtype {organisation[1]}) that is too short to read")
     return found, notes
+
+
+def _value_text(value: Any) -> str:
+    """A value of a TLV in words: of a list of applications, each with its priorities."""
+    if not isinstance(value, list) or not any(isinstance(one, dict) for one in value):
+        return str(value)
+    return ", ".join(
+        f"{one['selector']} {one['protocol']} at priority "
+        + " and ".join(str(priority) for priority in one["priorities"])
+        for one in value
+    )
 
 
 SELECTORS = {1: "EtherType", 2: "TCP port", 3: "UDP port", 4: "port", 5: "DSCP"}

@@ -433,6 +433,10 @@ AHEAD = "clocks of a and b: the second is ahead by 2 us (within 5 us)"
             f"{AHEAD} and gains 1.23 ppm; times are corrected",
         ),
         (
+            {"verdict": "differ", "offset_s": -2e-6, "drift_ppm": -1.2345},
+            f"{AHEAD.replace('ahead', 'behind')} and loses 1.23 ppm; not corrected",
+        ),
+        (
             {"verdict": "unverified"},
             "clocks of a and b: frames went one way only, so that they cannot be compared: latency "
             "and its direction hold if the clocks are synchronised",

@@ -131,15 +131,17 @@ def test_contradictions_are_named(tmp_path: Path) -> None:
         lldp(cee(CEE_PFC, CEE_PFC.replace("18 08", "08 08")), source="02:00:00:00:00:04"),
         lldp("fe05 0080c2 0b 84", source="02:00:00:00:00:05"),
         lldp(LESS_PFC, cee(CEE_PFC), source="02:00:00:00:00:06"),
+        lldp(APPLICATIONS, "fe08 0080c2 0c 00 618906", source="02:00:00:00:00:07"),
     ]
     (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
     notes = [one.notes for one in seen.neighbours]
-    assert [len(one) for one in notes] == [1, 0, 1, 1, 1, 1]
+    assert [len(one) for one in notes] == [1, 0, 1, 1, 1, 1, 1]
     assert "enabled [3, 4] and [3]" in notes[0][0]
     assert seen.neighbours[0].says["pfc"]["enabled"] == [3, 4]
     assert "bandwidths percent" in notes[2][0]
     assert "cee_pfc" in notes[3][0]
     assert "[3] by IEEE's TLV and of [3, 4] by CEE's" in notes[5][0]
+    assert "UDP port 4791 at priority 3 and EtherType 35078 at priority 3;" in notes[6][0]
     assert "too short" in notes[4][0]
     text = " ".join(run(tmp_path / "a.pcap").stdout.split())
     assert "contradict each other" in text
