@@ -25,7 +25,7 @@ BLIND: dict[str, Blind] = {
         (
             (
                 "orchestrator.targets.software.plan_job",
-                'lost["not understood"] = sum(foreign(thread) for thread in threads)',
+                'lost["not understood"] = max(sum(foreign(thread) for thread in threads), 0)',
                 'lost["not understood"] = 0',
             ),
         ),

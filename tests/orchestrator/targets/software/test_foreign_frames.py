@@ -31,5 +31,5 @@ rate = "10Gb/s"
 def test_foreign_frames_beside_a_device_are_no_losses(node: str, counted: int) -> None:
     assembly = assemble(Plan.load(PLAN + BEHIND).check(Registry.load()))
     assembly.world.nodes["foreign"][assembly.indices.nodes[node]] = 3
-    thread: Any = SimpleNamespace(assembly=assembly)
+    thread: Any = SimpleNamespace(assembly=assembly, wires={})
     assert foreign(thread) == counted
