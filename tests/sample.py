@@ -6,7 +6,7 @@ the sample, spread evenly over their order. It is measured and written anew by
     make test test-slow PYTEST_ARGS='-p tests.sample'
     python -m tests.sample
 
-A test that shares the cores keeps instances of 1.5 CPU s, one of real frames 4 s on the clock; a
+A test that shares the cores keeps instances of 1 CPU s, one of real frames 2.5 s on the clock; a
 test that is longer by itself keeps none. Tests marked `slow` are slow whatever they take.
 """
 
@@ -25,7 +25,7 @@ import pytest
 
 TABLE = Path(__file__).with_suffix(".txt")
 TIMES = Path(__file__).parent.parent / "build" / "times"
-KEPT_CPU_S, KEPT_REAL_FRAMES_S = 1.5, 4.0
+KEPT_CPU_S, KEPT_REAL_FRAMES_S = 1.0, 2.5
 LONG = 1.2
 """A test is in the table that takes this many times what it may keep."""
 

@@ -100,8 +100,10 @@ def test_what_is_no_part_is_refused(text: str) -> None:
         sample.part(text)
 
 
-def test_the_table_follows_from_what_was_measured() -> None:
+def test_the_table_follows_from_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds of a core and of the clock have each their bound; short tests have no line."""
+    monkeypatch.setattr(sample, "KEPT_CPU_S", 1.5)
+    monkeypatch.setattr(sample, "KEPT_REAL_FRAMES_S", 4.0)
     measured = [
         *[(f"t.py::test_many[{index}]", 0.5, False) for index in range(10)],
         ("t.py::test_one", 3.1, False),
