@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,7 @@ _stops: list[BaseException] = []
 """What signals have raised in this process."""
 _handlers: list[Any] = []
 """Handlers of signals of `raise_on_signals`."""
-REDELIVERY_S = 0.01
+REDELIVERY_S, LEFT_S = 0.01, 0.001
 
 
 @contextlib.contextmanager
@@ -103,13 +104,26 @@ def _redeliver(lost: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(lost)
         return
     number = getattr(lost.exc_value, "number", signal.SIGINT)
-    main = threading.main_thread().ident
-    if hasattr(signal, "pthread_kill") and main is not None:  # it may be in a system call
-        again = threading.Timer(REDELIVERY_S, signal.pthread_kill, [main, number])
-    else:
-        again = threading.Timer(REDELIVERY_S, signal.raise_signal, [number])
+    again = threading.Timer(REDELIVERY_S, _send_again, [number])
     again.daemon = True
     again.start()
+
+
+def _send_again(number: int) -> None:
+    """Send the main thread a signal once it has left `_redeliver`, which would lose it as well."""
+    main = threading.main_thread().ident
+    while main is not None and _is_redelivering(sys._current_frames().get(main)):
+        time.sleep(LEFT_S)
+    if hasattr(signal, "pthread_kill") and main is not None:  # it may be in a system call
+        signal.pthread_kill(main, number)
+    else:
+        signal.raise_signal(number)
+
+
+def _is_redelivering(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code is not _redeliver.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def stopped_by(stop: BaseException) -> int:

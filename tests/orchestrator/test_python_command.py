@@ -22,7 +22,7 @@ from orchestrator.run.run_folder import RunFolder
 from orchestrator.targets.software.program_runner import Hosts, Programs
 from orchestrator.targets.software.worker_process import run_job
 from orchestrator.testbed import curve_keys
-from traces.pytest_plugin.testbed_session import testbed_session
+from traces.pytest_plugin import testbed_session
 
 POISON = ("queue", "pyroute2", "dataclasses", "typing", "json", "resource", "tomllib", "typer")
 PRODUCT = ("orchestrator", "traces", "traffic", "plugins", "firmware")
@@ -81,7 +81,7 @@ def pytest_plugin(folder: Path) -> None:
     curve_keys.make(folder / "config" / "tailback" / "keys", "me")
     with (
         pytest.raises(RunFailed, match=r"no-such-testbed\.toml"),
-        testbed_session(folder / "no-such-testbed.toml"),
+        testbed_session.testbed_session(folder / "no-such-testbed.toml"),
     ):
         pass
 
