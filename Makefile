@@ -90,7 +90,7 @@ $(BIN)/tailback run quickstart --target software --out build/compiled >/dev/null
 wait; rm -rf build/compiled
 endef
 
-test: $(VENV)/.dev  ## the tests, of long ones a sample, ten minutes on two cores (PYTEST_ARGS='-k name' to choose)
+test: $(VENV)/.dev  ## the tests, of long ones a sample, some ten minutes on two cores (PYTEST_ARGS='-k name' to choose)
 	@$(compile_first)
 	@$(call tested,not slow and not unsampled)
 
