@@ -341,7 +341,7 @@ def clock_lines(analysis: Analysis) -> list[str]:
     lines = []
     for one in analysis.clocks:
         text = f"clocks of {one.first} and {one.second}: "
-        if one.verdict in ("agree", "differ"):
+        if one.verdict in ("agree", "differ") and one.offset_s is not None:
             offset = quantity(abs(one.offset_s), "s")
             within = quantity(one.uncertainty_s, "s")
             text += f"the second is {'behind' if one.offset_s < 0 else 'ahead'} by {offset}"
