@@ -76,8 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if NEEDS_ROOT in getattr(item, "fixturenames", ()):
             item.add_marker("root")
-    first = {item.path for item in items if item.get_closest_marker("slow")}
-    first |= {item.path for item in items if item.get_closest_marker("unsampled")}
+    long = {"slow", "unsampled"}
+    first = {item.path for item in items if long & {mark.name for mark in item.iter_markers()}}
     count = Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path not in first, -count[item.path], item.path))
 

@@ -3,7 +3,7 @@
 `tests/sample.txt` has a line for each test that is long in all: how many of its instances are in
 the sample, spread evenly over their order. It is measured and written anew by
 
-    make test test-slow PYTEST_ARGS='-p tests.sample'
+    rm -rf build/times; make test test-slow PYTEST_ARGS='-p tests.sample'
     python -m tests.sample
 
 A test that shares the cores keeps instances of 1 CPU s, one of real frames 2.5 s on the clock; a

@@ -220,7 +220,8 @@ def _congestion_point(holder: str, params: dict[str, object]) -> Iterator[Refuse
 def _changes(resolved: ResolvedPlan, mine: list[str]) -> Iterator[Refused]:
     """Refusals for changes: the occupancy of a queue is known only if it began empty, and a port of
     a circuit sends the frames that it was given."""
-    for entity, injections in injections_at(resolved.actions).items():
+    injected = injections_at(resolved.actions)
+    for entity, injections in injected.items():
         port = next(way.sender for way in resolved.plan.directions() if way.entity == entity)
         if port.node in mine:
             yield refusal(
@@ -230,7 +231,7 @@ def _changes(resolved: ResolvedPlan, mine: list[str]) -> Iterator[Refused]:
                 "simulated (`port`), or run the plan on simulated or software.",
             )
     for way in resolved.plan.directions():
-        for step in injections_at(resolved.actions).get(way.entity, ()):
+        for step in injected.get(way.entity, ()):
             if "damage" in step.values and way.receiver.node in mine:
                 yield refusal(
                     way.receiver.entity,

@@ -56,6 +56,7 @@ _stops: list[BaseException] = []
 _handlers: list[Any] = []
 """Handlers of signals of `raise_on_signals`."""
 REDELIVERY_S, LEFT_S = 0.01, 0.001
+"""From a signal that was lost to the same one again, and between looks whether it can be sent."""
 
 
 @contextlib.contextmanager
@@ -104,12 +105,12 @@ def _redeliver(lost: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(lost)
         return
     number = getattr(lost.exc_value, "number", signal.SIGINT)
-    again = threading.Timer(REDELIVERY_S, _send_again, [number])
+    again = threading.Timer(REDELIVERY_S, _send_signal, [number])
     again.daemon = True
     again.start()
 
 
-def _send_again(number: int) -> None:
+def _send_signal(number: int) -> None:
     """Send the main thread a signal once it has left `_redeliver`, which would lose it as well."""
     main = threading.main_thread().ident
     while main is not None and _is_redelivering(sys._current_frames().get(main)):

@@ -31,6 +31,7 @@ from orchestrator.engine.frames.big_endian import (
     put48,
 )
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.frames.ipv4_header import upper_layer_checksum
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.records import BRIDGED, NONE
 
@@ -141,7 +142,7 @@ def icmpv6_checksum(octets, ip, end):
     """The checksum of the ICMPv6 message between the IPv6 header at `ip` and octet `end` (RFC 4443,
     2.3); 0 of a message that has its right checksum."""
     length = end - ip - ipv6.HEADER
-    return ipv6.upper_layer_checksum(octets, ip, end, length, ICMPV6, NONE)
+    return upper_layer_checksum(octets, ip + ipv6.SOURCE, end, length, ICMPV6, NONE)
 
 
 @inlined

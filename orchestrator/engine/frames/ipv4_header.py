@@ -20,22 +20,34 @@ def checksum(octets, ip):
 
 
 @compiled
+def upper_layer_checksum(octets, addresses, end, length, protocol, skipped):
+    """The one's complement checksum (RFC 1071) of the octets from behind an IP header without
+    options to before `end`, with the pseudo-header (RFC 768; RFC 8200, 8.1) of `length`, `protocol`
+    and the addresses, which begin at `addresses` and end the header. The word at `skipped` counts
+    as 0; NONE: each word counts, so the sum over a right checksum is 0.
+    """
+    total = length + protocol
+    for place in range(addresses, end - 1, 2):
+        if place != skipped:
+            total += get16(octets, place)
+    if (end - addresses) & 1 != 0:
+        total += octets[end - 1] << 8
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+@compiled
 def udp_checksum(octets, ip, end):
     """The UDP checksum of the packet without options that begins at `ip` (RFC 768): over
     pseudo-header and datagram, of which zeros follow octet `end`. 0 is sent as 0xFFFF; the octets
     of the checksum itself count as 0.
     """
     udp = ip + 20
-    last = min(end, udp + get16(octets, udp + 4))
-    total = at.IP_PROTOCOL_UDP + get16(octets, udp + 4)
-    for place in range(ip + 12, last - 1, 2):
-        if place != udp + 6:
-            total += get16(octets, place)
-    if (last - ip) & 1 != 0:
-        total += octets[last - 1] << 8
-    total = (total & 0xFFFF) + (total >> 16)
-    total = (total & 0xFFFF) + (total >> 16)
-    return total ^ 0xFFFF if total != 0xFFFF else 0xFFFF
+    length = get16(octets, udp + 4)
+    last = min(end, udp + length)
+    total = upper_layer_checksum(octets, ip + 12, last, length, at.IP_PROTOCOL_UDP, udp + 6)
+    return total if total != 0 else 0xFFFF
 
 
 @compiled

@@ -9,7 +9,7 @@ from __future__ import annotations
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.address_index import UNKNOWN, index_of_ip, ip_of
 from orchestrator.engine.frames.big_endian import get16, get32, get64, put16, put64
-from orchestrator.engine.frames.ipv4_header import replace_word
+from orchestrator.engine.frames.ipv4_header import replace_word, upper_layer_checksum
 from orchestrator.engine.jit import compiled
 
 PREFIX = "fd746261636b000000000000"
@@ -24,26 +24,6 @@ UDP_CHECKSUM = HEADER + 6
 
 
 @compiled
-def upper_layer_checksum(octets, ip, end, length, protocol, skipped):
-    """The one's complement checksum (RFC 1071) of the octets from behind the IPv6 header at `ip` to
-    before `end`, with the pseudo-header (RFC 8200, 8.1) of `length` and `protocol`. The word at
-    `skipped` counts as 0; NONE: each word counts, so the sum over a right checksum is 0.
-    """
-    begin = ip + HEADER
-    total = length + protocol
-    for place in range(ip + SOURCE, begin, 2):
-        total += get16(octets, place)
-    for place in range(begin, end - 1, 2):
-        if place != skipped:
-            total += get16(octets, place)
-    if (end - begin) & 1 != 0:
-        total += octets[end - 1] << 8
-    total = (total & 0xFFFF) + (total >> 16)
-    total = (total & 0xFFFF) + (total >> 16)
-    return total ^ 0xFFFF
-
-
-@compiled
 def udp_checksum(octets, ip, end):
     """The UDP checksum of the packet that begins at `ip` (RFC 768): over pseudo-header and
     datagram, of which zeros follow octet `end`. 0 is sent as 0xFFFF.
@@ -51,8 +31,8 @@ def udp_checksum(octets, ip, end):
     udp = ip + HEADER
     length = get16(octets, udp + 4)
     last = min(end, udp + length)
-    skipped = ip + UDP_CHECKSUM
-    total = upper_layer_checksum(octets, ip, last, length, at.IP_PROTOCOL_UDP, skipped)
+    addresses, skipped = ip + SOURCE, ip + UDP_CHECKSUM
+    total = upper_layer_checksum(octets, addresses, last, length, at.IP_PROTOCOL_UDP, skipped)
     return total if total != 0 else 0xFFFF
 
 
