@@ -83,10 +83,11 @@ $(PYTEST) -m '$(NEED_CORES) and $(1)' $(CHOSEN) || alone=$$?; \
 for code in $${shared:-0} $${alone:-0}; do case $$code in 0|5) ;; *) exit 1 ;; esac; done
 endef
 
-# Four processes that find no compiled engine would each compile one: two processes do it before.
+# Four processes that find no compiled engine would each compile one: two processes do it before. A run
+# that is refused here, or that a busy machine distorts, is no failure of the tests.
 define compile_first
 $(BIN)/tailback run quickstart --out build/compiled >/dev/null 2>&1 & \
-$(BIN)/tailback run quickstart --target software --out build/compiled >/dev/null 2>&1; \
+$(BIN)/tailback run quickstart --target software --out build/compiled >/dev/null 2>&1 || :; \
 wait; rm -rf build/compiled
 endef
 
