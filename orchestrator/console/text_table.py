@@ -106,7 +106,7 @@ class Table(ScrollView, can_focus=True):
             for row in [n for n, mine in enumerate(cells) if mine != old[n]]:
                 self._lines.pop(row, None)
                 self.refresh_line(row + 1)
-        if before is None or self.chosen != before:
+        if before is None or keys[self._cursor : self._cursor + 1] != [before]:
             self._follow(before)
 
     def _follow(self, key: str | None) -> None:

@@ -52,17 +52,20 @@ class Terminal:
         environment.pop("TMUX", None)
         self.environment = environment
         command = f"{sys.executable} -m orchestrator.cli console --out {folder / 'runs'}"
-        self.tmux("new-session", "-d", "-x", "120", "-y", "40", command)
+        # what a console that ends says stays on the screen
+        keep = (";", "set-option", "remain-on-exit", "on")
+        self.tmux("new-session", "-d", "-x", "120", "-y", "40", command, *keep)
 
     def tmux(self, *words: str) -> str:
         done = subprocess.run(
             ["tmux", "-L", self.socket, "-f", os.devnull, *words],
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
             env=self.environment,
             timeout=20,
         )
+        assert done.returncode == 0, done.stderr
         return done.stdout
 
     def press(self, *keys: str) -> None:
@@ -93,6 +96,7 @@ class Terminal:
         """The screen once it shows this."""
         end = time.monotonic() + within_s
         while not re.search(pattern, shown := self.screen(), re.DOTALL):
+            assert self.is_open(), f"the console ended:\n{self.screen()}"
             if time.monotonic() > end:
                 raise NeverCame(f"{pattern!r} never came:\n{shown}")
             time.sleep(0.1)
@@ -107,6 +111,10 @@ class Terminal:
                 self.wait(pattern, AGAIN_S)
                 return
             assert time.monotonic() < end, f"{pattern!r} never came:\n{self.screen()}"
+
+    def is_open(self) -> bool:
+        """Whether the console still runs."""
+        return self.tmux("display-message", "-p", "#{pane_dead}").strip() == "0"
 
     def close(self) -> None:
         subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
@@ -162,9 +170,9 @@ def test_a_run_from_start_to_finding_its_event_again(terminal: Terminal, tmp_pat
     assert f"{change['time_ps'] / 1e12:.3f}" == at[1], "the plots show its moment"
     terminal.press("q")
     end = time.monotonic() + PATIENCE_S
-    while terminal_is_open(terminal) and time.monotonic() < end:
+    while terminal.is_open() and time.monotonic() < end:
         time.sleep(0.1)
-    assert not terminal_is_open(terminal)
+    assert not terminal.is_open()
     assert list((tmp_path / "live").iterdir()) == []
 
 
@@ -176,9 +184,3 @@ def test_the_console_ends_with_its_terminal(terminal: Terminal) -> None:
     while process_exists(process) and time.monotonic() < end:
         time.sleep(0.1)
     assert not process_exists(process)
-
-
-def terminal_is_open(terminal: Terminal) -> bool:
-    """The session ends with its program."""
-    command = ["tmux", "-L", terminal.socket, "has-session"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
