@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 from orchestrator.errors import OUT_OF_ROOM, TailbackError
@@ -68,7 +68,7 @@ def raise_on_signals() -> Iterator[None]:
         yield
         return
     before = dict[Any, Any]()
-    hook = sys.unraisablehook
+    hooks = sys.unraisablehook, sys.excepthook
 
     def stop(number: int, frame: FrameType | None) -> None:
         _stops.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
@@ -80,14 +80,14 @@ def raise_on_signals() -> Iterator[None]:
         usual = (signal.SIG_DFL, signal.default_int_handler)
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) in usual:
             before[getattr(signal, name)] = signal.signal(getattr(signal, name), stop)
-    sys.unraisablehook = _redeliver
+    sys.unraisablehook, sys.excepthook = _redeliver_unraisable, _redeliver_printed
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
         _handlers.remove(stop)
-        sys.unraisablehook = hook
+        sys.unraisablehook, sys.excepthook = hooks
 
 
 def is_raising(handler: Any) -> bool:
@@ -95,23 +95,39 @@ def is_raising(handler: Any) -> bool:
     return handler in _handlers
 
 
-def _redeliver(lost: sys.UnraisableHookArgs) -> None:
-    """Raise a signal again whose exception was lost in a callback from C.
+def _redeliver_unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """Redeliver a signal whose exception was lost in a callback from C."""
+    if lost.exc_value in _stops:
+        _redeliver(lost.exc_value)
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _redeliver_printed(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Redeliver a signal whose exception a library prints and drops (`PyErr_Print`), as modules in
+    C do that fail to import NumPy."""
+    if error in _stops:
+        _redeliver(error)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+def _redeliver(lost: BaseException) -> None:
+    """Raise a signal again whose exception was lost.
 
     The compiler calls back while it works. It may fail later for want of what the callback was to
     do, or not fail at all; `explain` and this function see to it that the run ends either way.
     """
-    if lost.exc_value not in _stops:
-        sys.__unraisablehook__(lost)
-        return
-    number = getattr(lost.exc_value, "number", signal.SIGINT)
+    number = getattr(lost, "number", signal.SIGINT)
     again = threading.Timer(REDELIVERY_S, _send_signal, [number])
     again.daemon = True
     again.start()
 
 
 def _send_signal(number: int) -> None:
-    """Send the main thread a signal once it has left `_redeliver`, which would lose it as well."""
+    """Send the main thread a signal once it has left the hook, which would lose it as well."""
     main = threading.main_thread().ident
     while main is not None and _is_redelivering(sys._current_frames().get(main)):
         time.sleep(LEFT_S)
@@ -122,7 +138,8 @@ def _send_signal(number: int) -> None:
 
 
 def _is_redelivering(frame: FrameType | None) -> bool:
-    while frame is not None and frame.f_code is not _redeliver.__code__:
+    hooks = (_redeliver_unraisable.__code__, _redeliver_printed.__code__)
+    while frame is not None and frame.f_code not in hooks:
         frame = frame.f_back
     return frame is not None
 

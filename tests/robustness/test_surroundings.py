@@ -156,12 +156,16 @@ def test_a_pace_that_never_ends_or_is_none(factor: float) -> None:
         Pace(run="x", request="1", factor=factor)
 
 
-def test_signal_handlers_of_a_caller_are_as_before() -> None:
+def test_signal_handlers_and_hooks_of_a_caller_are_as_before() -> None:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.getsignal(number) for number in numbers], sys.unraisablehook
+
+    def now() -> list[object]:
+        return [*map(signal.getsignal, numbers), sys.unraisablehook, sys.excepthook]
+
+    before = now()
     assert command_line(["--version"]) == 0
     assert command_line(["run", "no-such-plan"]) == 2
-    assert ([signal.getsignal(number) for number in numbers], sys.unraisablehook) == before
+    assert now() == before
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) > 4, reason="OpenBLAS takes more for more cores")
