@@ -80,14 +80,15 @@ class Terminal:
         """Replace what stands in a field, as soon as that takes keys.
 
         A key that comes while a dialog opens may be handed to its field behind later ones, so that
-        one is seen there before others are sent.
+        one is seen there before others are sent. Letters go to the field at once, a key with an
+        action by way of the screen: it has to be seen to have emptied the field.
         """
         for _ in self.until(r"▊[^\n]*~"):
             self.tmux("send-keys", "-l", "~")
-        shown = rf"▊[^\n]*{re.escape(text[-6:])}"  # in the field; a long one is scrolled
-        for _ in self.until(shown):
+        for _ in self.until(r"▊[^\n~▔▁]*▎"):
             self.tmux("send-keys", "End", "C-u")
-            self.tmux("send-keys", "-l", text)
+        self.tmux("send-keys", "-l", text)
+        self.wait(rf"▊[^\n]*{re.escape(text[-6:])}")  # a long one is scrolled
 
     def screen(self) -> str:
         return self.tmux("capture-pane", "-p")
