@@ -14,7 +14,7 @@ from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 GROUP = "tailback"
 HOOKS = [name for name in vars(hookspecs) if name.startswith("tailback_")]
-Contribution = TypeVar("Contribution")
 
 
 class UnknownAlgorithm(LookupError):

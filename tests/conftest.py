@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import os
 import signal
 from collections import Counter
@@ -80,6 +82,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     first = {item.path for item in items if long & {mark.name for mark in item.iter_markers()}}
     count = Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path not in first, -count[item.path], item.path))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test that is a coroutine function, in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted}))
+    return True
 
 
 @pytest.hookimpl(wrapper=True)

@@ -42,13 +42,13 @@ def functions_of(path: str) -> set[str]:
     """Identifiers of the tests in a file, without parameters."""
     found = set()
     for node in ast.parse((ROOT / path).read_text()).body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found.add(f"{path}::{node.name}")
         elif isinstance(node, ast.ClassDef):
             found |= {
                 f"{path}::{node.name}::{one.name}"
                 for one in node.body
-                if isinstance(one, ast.FunctionDef)
+                if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
             }
     return found
 

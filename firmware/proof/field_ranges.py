@@ -250,7 +250,6 @@ SETTINGS = (
 """Fields of entities that the assembly sets and events do not change."""
 FEEDBACK_BITS = Range((0, 63), "the 6 bits of a message; only who sends probes hears an echo")
 LFSR = Range((1, (1 << 32) - 1), "a register of 32 bits that never is 0")
-OWN_WRITES = ("timer", "timers", "congestion_point_timer", "pause_timer", "watchdog_timer")
 
 
 def bounds_after_event(kind: str, name: str, bounds: Interval) -> Interval:

@@ -9,7 +9,7 @@ its result fits an int64, no divisor is 0, no shift and no index is out of range
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -472,10 +472,3 @@ class SymbolicExecutor:
 
     def unknown(self, node: ast.AST, what: str) -> Untranslated:
         return Untranslated(str(self.source.file), getattr(node, "lineno", 0), what)
-
-
-def numbers_of(names: dict[str, Any]) -> Iterator[tuple[str, Term]]:
-    """Local names of numbers."""
-    for name, value in names.items():
-        if isinstance(value, Term):
-            yield name, value

@@ -67,13 +67,6 @@ def product_at_most(one: Any, other: Any, most_one: int, most_other: int) -> Any
     return z.Implies(inside, z.ULE(product(one, other), most_one * most_other))
 
 
-def quotient_at_most(whole: Any, part: Any, of: Any) -> Any:
-    """A fact of quotients: whole part / of is no more than `whole`, of a part that is no more."""
-    z = z3()
-    inside = z.And(z.ULE(whole, 1 << 44), z.ULE(part, of), z.ULT(of, 1 << 16), of != 0)
-    return z.Implies(inside, z.ULE(quotient(product(whole, part), of), whole))
-
-
 def product_within(one: Any, other: Any, most_one: int, most_other: int) -> Any:
     """A fact of products of a signed number by one that is not: no further from 0 than these."""
     z, far = z3(), most_one * most_other

@@ -23,7 +23,6 @@ FUNCTIONS = (
     "model_pass",
 )
 """Functions of a model that the fabric calls, in the order of `Functions` in fabric.cpp."""
-RESET_CLOCKS = 8
 ACCESS_CLOCKS = 200
 """Clocks after which a register access counts as unanswered."""
 

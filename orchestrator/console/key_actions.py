@@ -33,8 +33,6 @@ from orchestrator.plan.units import DURATION, UnitError
 from orchestrator.recording import FrameSeen
 from orchestrator.registry import Registry
 
-JUMP_SHARE = 0.25
-"""A jump shows the moment at this share from the right end."""
 FRAMES = 12
 
 

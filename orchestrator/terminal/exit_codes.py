@@ -49,8 +49,6 @@ class Terminated(BaseException):
         super().__init__(signal.Signals(number).name)
 
 
-EXPLAINED = (Terminated, KeyboardInterrupt, MemoryError)
-"""Exceptions of Python's, or of a signal, that end a command with a sentence."""
 _stops: list[BaseException] = []
 """What signals have raised in this process."""
 _handlers: list[Any] = []

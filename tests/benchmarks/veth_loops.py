@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from orchestrator.engine.datapath.libc import monotonic_ns
 from orchestrator.engine.datapath.packet_socket_io import arm, flush, post, receive
-from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
 
 
@@ -78,46 +77,3 @@ def ping(socket, out, home, times, stamp):
         for k in range(count):
             arm(home, k, home.slots[k])
         times[trial] = monotonic_ns(stamp) - begun
-
-
-@compiled
-def pace(socket, out, incoming, state, interval_ns, frames, late, stamp):
-    """Send a 1500-octet frame every `interval_ns`, looking for feedback between them."""
-    due = monotonic_ns(stamp) + 1_000_000
-    for _ in range(frames):
-        now = monotonic_ns(stamp)
-        while now < due:
-            count = receive(incoming, socket, 2)
-            for k in range(count):
-                arm(incoming, k, incoming.slots[k])
-            now = monotonic_ns(stamp)
-        add(late, (now - due) * 1000)
-        post(out, 0, 0, 128, 1500)
-        if flush(out, socket) != 1:
-            return -1
-        due += interval_ns
-    state[0] = 1
-    return 0
-
-
-@compiled
-def forward(near, into, out, far, sink, state, gaps, stamp):
-    """Forward every frame to the next machine and take it in there; gaps of the loop's rounds."""
-    arrived = 0
-    last = monotonic_ns(stamp)
-    while state[0] == 0:
-        count = receive(into, near, 2)
-        for k in range(count):
-            post(out, 1, into.slots[k], 128, 1500)
-        if count > 0:
-            flush(out, near)
-            for k in range(count):
-                arm(into, k, into.slots[k])
-        got = receive(sink, far, 2)
-        for k in range(got):
-            arm(sink, k, sink.slots[k])
-        arrived += got
-        now = monotonic_ns(stamp)
-        add(gaps, (now - last) * 1000)
-        last = now
-    return arrived

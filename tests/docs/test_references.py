@@ -17,6 +17,7 @@ from orchestrator.cli.main import assemble
 from orchestrator.package_shadowing import DISTRIBUTION
 from orchestrator.pages import PAGES, __main__, generated
 from orchestrator.pages.plan_page import sections
+from orchestrator.plan import Plan
 from orchestrator.plan.metric_registry import ENTITIES, METRICS
 from orchestrator.plan.model_introspection import field_texts
 from orchestrator.plan.observables import plugin_of
@@ -178,3 +179,55 @@ def test_the_page_has_the_units_of_metrics_and_samples() -> None:
     metrics = {(name, unit.symbol) for names in METRICS.values() for name, unit in names.items()}
     samples = {(s.quantity, s.unit) for every in ENTITIES.values() for s in every}
     assert {(name, unit) for name, unit, _ in rows} == metrics | samples
+
+
+# What the tables of docs/schemes.md name exists.
+
+PAGE = (Path(__file__).parents[2] / "docs" / "schemes.md").read_text("utf-8")
+
+
+def test_the_plugins_and_plans_of_its_tables_exist():
+    registry = Registry.load()
+    known = {algorithm.name for algorithm in registry.algorithms}
+    rows = [line.split("|")[1:-1] for line in PAGE.splitlines() if line.startswith("|")]
+    schemes = [row for row in rows if len(row) == 5][2:]
+    named = {
+        name
+        for row in schemes
+        for cell in row[1:4]
+        for name in re.findall(r"`([a-z0-9-]+)`", re.sub(r"preset `[^`]*`", "", cell))
+    }
+    assert len(schemes) >= 9
+    assert named <= known
+    plans = {
+        name for row in rows if len(row) == 3 for name in re.findall(r"`([a-z0-9-]+)`", row[0])
+    }
+    assert len(plans) >= 10
+    assert plans <= set(registry.plans())
+
+
+def test_where_each_is_met_has_every_plan_over_a_transport():
+    registry = Registry.load()
+    rows = [line.split("|")[1:-1] for line in PAGE.splitlines() if line.startswith("|")]
+    told = {
+        name
+        for row in rows
+        if len(row) == 6
+        for name in re.findall(r"`([a-z0-9-]+)`", row[1])
+        if row[1].strip().startswith("`")
+    }
+    told -= {"fullest"}  # which the page on algorithms has
+    assert told <= set(registry.plans())
+    carried = {
+        name
+        for name, path in registry.plans().items()
+        if "shootout" not in name
+        and name not in ("all-reduce", "ack-priority", "packet-faults", "burst-loss")  # no schemes
+        and any(
+            entry.transport is not None
+            and entry.transport.plugin in ("go-back-n", "selective", "credit")
+            for entry in Plan.load(path, registry).traffic.values()
+        )
+    }
+    assert len(carried) >= 8
+    assert carried <= told

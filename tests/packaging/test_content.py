@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import __version__
-from tests.packaging.conftest import ROOT, build
+from tests.packaging.conftest import ROOT, Venv, build
 
 PACKAGES = ("firmware", "orchestrator", "plugins", "tailback", "traces", "traffic")
 ELSEWHERE = {"traces/pytest_plugin/entry_point.py"}
@@ -74,3 +75,29 @@ def test_the_sdist_holds_what_working_on_it_takes(built: Path) -> None:
     wanted = tracked(*PACKAGES, "tests", "docs", "Makefile", "CHANGELOG.md")
     assert wanted <= held, sorted(wanted - held)[:5]
     assert {"pyproject.toml", "README.md", "LICENSE", ".pre-commit-config.yaml"} <= held
+
+
+# mypy knows what `import tailback` gives, from the wheel alone.
+
+
+def test_mypy_finds_the_types_and_the_mistakes(venv: Venv, tmp_path: Path) -> None:
+    text = Path(__file__).with_name("user_script.py").read_text(encoding="utf-8")
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    line = {word: 1 + text[: text.index(word)].count("\n") for word in ("reveal", "seven", "dikt")}
+    options = ["--strict", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--python-executable", venv.python, *options, script.name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [
+        f'script.py:{line["reveal"]}: note: Revealed type is "str"',
+        f'script.py:{line["seven"]}: error: Argument "seed" to "run" has incompatible type "str"; '
+        'expected "int | None"  [arg-type]',
+        f'script.py:{line["dikt"]}: error: "Run" has no attribute "verdikt"; maybe "verdict"?  '
+        "[attr-defined]",
+    ], done.stderr

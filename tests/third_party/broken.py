@@ -1,11 +1,8 @@
-"""Sources of two packages that are wrong, written beside a right one's build files."""
+"""Sources of packages that are wrong, each written with what builds it."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-
-RIGHT = Path(__file__).parent / "threshold-cp"
 
 IMPORTS_WHAT_IS_NOT_THERE = """
 import a_library_that_nobody_has
@@ -39,14 +36,12 @@ def write_package(folder: Path, name: str, source: str) -> Path:
     """A package of one module, named like its distribution; its entry point too."""
     package = folder / name
     package.mkdir()
-    shutil.copy(RIGHT / "build_backend.py", package)
     module = name.replace("-", "_")
     (package / f"{module}.py").write_text(source, encoding="utf-8")
     (package / "pyproject.toml").write_text(
         f"""[build-system]
-requires = []
-build-backend = "build_backend"
-backend-path = ["."]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
 
 [project]
 name = "{name}"

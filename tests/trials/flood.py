@@ -1,7 +1,7 @@
 """A stranger's flood beside a run over two agents: connections, half handshakes, large frames.
 
-    python -m pytest -m trials tests/orchestrator/testbed/test_flood.py    # two minutes
-    TAILBACK_FLOOD_S=3600 python -m pytest -m trials tests/orchestrator/testbed/test_flood.py
+    python -m pytest -m trials tests/orchestrator/testbed/test_planted.py    # two minutes
+    TAILBACK_FLOOD_S=3600 python -m pytest -m trials tests/orchestrator/testbed/test_planted.py
 
 The flood has no key. The run keeps its leases and ends with a result; the memory of controller and
 agents, and what they log, stay in bounds.

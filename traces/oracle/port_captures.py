@@ -13,7 +13,6 @@ from traces.capture import open_capture
 from traces.oracle.captured_streams import INCOMING, OUTGOING, StreamSource
 from traces.pcapng.pcapng_blocks import epoch_of
 
-NS_PER_S = 10**9
 LEAST_SNAP = 106
 """Octets of a frame that must be kept: a congestion notification message whole."""
 

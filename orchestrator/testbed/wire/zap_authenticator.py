@@ -25,7 +25,6 @@ TICK_S = 0.05
 """Above the resolution of a folder's time of change: a change so long before the keys were read may
 have come after them."""
 ENDPOINT = "inproc://zeromq.zap.01"
-ANSWER_FRAMES = 6
 Denied = Callable[[str, str], None]
 """Called with the peer's address and why it was turned away."""
 

@@ -20,7 +20,7 @@ from orchestrator.batch.sweep_run import SweepRun
 from orchestrator.batch.worker_replies import DONE, IN_PROGRESS, Answer
 from orchestrator.progress import Progress
 from tests.orchestrator.batch.made import random_flow
-from tests.orchestrator.batch.test_realtime_executors_in_turn import RATES, Machine, planned
+from tests.orchestrator.batch.test_realtime_executors import RATES, Machine, planned
 
 Asked = list[tuple[int, float]]
 

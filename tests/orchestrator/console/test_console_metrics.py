@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from orchestrator.console.app import Console
 from orchestrator.console.console_metrics import ConsoleExporter
 from orchestrator.live.feed_messages import Judgement
 from orchestrator.testbed.controller.controller_messages import MachineState
 from tests.orchestrator.console.made import MadeSource, data
-from tests.orchestrator.console.test_key_actions import console, drive
+from tests.orchestrator.console.test_key_actions import console, driving
 from tests.orchestrator.metrics_export.scraping import Key, read, valued
 
 pytest.importorskip("prometheus_client")
@@ -25,14 +23,13 @@ def scraped(exporter: ConsoleExporter) -> dict[Key, float]:
     return read(exporter.readings())
 
 
-def test_runs_that_are_shown_are_exported_with_what_is_known_of_them() -> None:
+async def test_runs_that_are_shown_are_exported_with_what_is_known_of_them() -> None:
     first, second = data(name="first"), data("done", name="second")
     second.judged = Judgement(final=True, verdict="met", fidelity={"verdict": "valid"})
     app = console(MadeSource(first))
     exporter = ConsoleExporter(app)
     assert not read(exporter.readings()), "it is not on the screen"
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(app) as (_pilot, app):
         found = await asyncio.to_thread(scraped, exporter)
         stage = "tailback_run_stage"
         assert valued(found, stage, run="first", stage="running", target="simulated") == [1.0]
@@ -56,19 +53,14 @@ def test_runs_that_are_shown_are_exported_with_what_is_known_of_them() -> None:
         assert valued(found, "tailback_controller_machine_cores", machine="left") == [2.0]
         app.other = app.site = None
 
-    drive(app, script)
 
-
-def test_a_limiter_that_is_not_active_has_no_rate_though_messages_do_not_say_so() -> None:
+async def test_a_limiter_that_is_not_active_has_no_rate_though_messages_do_not_say_so() -> None:
     run = data()
     run.values[-1, run.index["nic.rp0"]["active"]] = 0
     exporter = ConsoleExporter(console(MadeSource(run)))
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(exporter._app) as (_pilot, _app):
         found = await asyncio.to_thread(scraped, exporter)
         assert valued(found, "tailback_limiter_active", entity="nic.rp0") == [0.0]
         for limiter, count in (("nic.rp0", 0), ("nic.rp1", 1)):
             for name in ("limiter_current_rate_bytes_per_second", "algorithm_test_rp_byte_stage"):
                 assert len(valued(found, f"tailback_{name}", entity=limiter)) == count
-
-    drive(exporter._app, script)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from orchestrator.plan import Plan
 from tests.orchestrator.console.made import MS, STEP, MadeSource, data, named, resolved
 
 pytestmark = pytest.mark.usefixtures("catalog", "alone", "listed")
-Script = Callable[[Any, Console], Awaitable[None]]
 
 
 class Clock:
@@ -43,15 +42,14 @@ class Clock:
         return self.now
 
 
-def drive(app: Console, script: Script, size: tuple[int, int] = (80, 24)) -> None:
-    """Run a console and a script of what a person does."""
-
-    async def go() -> None:
-        async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            await script(pilot, app)
-
-    asyncio.run(go())
+@contextlib.asynccontextmanager
+async def driving(
+    app: Console, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[Any, Console]]:
+    """Runs a console; yields its pilot, who does what a person does, and the console."""
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield pilot, app
 
 
 def console(source: Any = None, **options: Any) -> Console:
@@ -73,15 +71,13 @@ async def type_in(pilot: Any, text: str) -> None:
     await pilot.pause()
 
 
-def test_numbers_and_clicks_go_to_the_views() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_numbers_and_clicks_go_to_the_views() -> None:
+    async with driving(console(MadeSource(data()))) as (pilot, app):
         for key, name in zip("1234567", acts_views(), strict=True):
             await pilot.press(key)
             assert app.view == name
         await pilot.click("#tabs", offset=(14, 0))
         assert app.view == "overview"
-
-    drive(console(MadeSource(data())), script)
 
 
 def acts_views() -> tuple[str, ...]:
@@ -90,10 +86,9 @@ def acts_views() -> tuple[str, ...]:
     return VIEWS
 
 
-def test_a_service_rate_is_changed_live_and_the_answer_is_told() -> None:
+async def test_a_service_rate_is_changed_live_and_the_answer_is_told() -> None:
     source = MadeSource(data())
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("R")
         assert app.screen.query_one(Input).value == "500Mb/s", "as it is at this moment"
         await type_in(pilot, "1GB/s")
@@ -105,15 +100,12 @@ def test_a_service_rate_is_changed_live_and_the_answer_is_told() -> None:
         await pilot.pause()
         told = [notice.message for notice in app._notifications]
         assert told == ["nodes.switch.service_rate is 0.4Gb/s at 1.79 s"]
-
-    drive(console(source), script)
     assert asked(source) == [{"kind": "set", "key": "nodes.switch.service_rate", "to": "0.4Gb/s"}]
 
 
-def test_any_live_parameter_is_changed_from_control_with_enter_or_c() -> None:
+async def test_any_live_parameter_is_changed_from_control_with_enter_or_c() -> None:
     source = MadeSource(data())
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("7")
         control = app.query_one(Control)
         keys = list(control.known)
@@ -126,18 +118,15 @@ def test_any_live_parameter_is_changed_from_control_with_enter_or_c() -> None:
         table.move_cursor(row=keys.index("traffic.gen.rate"))
         await pilot.press("c")
         await type_in(pilot, "0.3Gb/s")
-
-    drive(console(source), script)
     assert [(a["key"], a["to"]) for a in asked(source)] == [
         ("nodes.switch.congestion_point.set_point", "20KB"),
         ("traffic.gen.rate", "0.3Gb/s"),
     ]
 
 
-def test_links_and_ports_ask_before_they_stop_traffic() -> None:
+async def test_links_and_ports_ask_before_they_stop_traffic() -> None:
     source = MadeSource(data())
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         for key, downs, sure in (
             ("x", 0, "y"),
             ("x", 0, "n"),
@@ -149,8 +138,6 @@ def test_links_and_ports_ask_before_they_stop_traffic() -> None:
             assert len(app.screen_stack) == 2, "it asks"
             await pilot.press(sure)
             assert len(app.screen_stack) == 1
-
-    drive(console(source), script)
     assert asked(source) == [
         {"kind": "act", "verb": "cut", "of": "up"},
         {"kind": "act", "verb": "cut", "of": "down"},
@@ -158,7 +145,7 @@ def test_links_and_ports_ask_before_they_stop_traffic() -> None:
     ]
 
 
-def test_what_was_cut_is_mended_without_asking() -> None:
+async def test_what_was_cut_is_mended_without_asking() -> None:
     source = MadeSource(data())
     cut = feed_messages.RunEvent(
         number=0, time_ps=MS, what="cut", entity="up", detail={"live": True}
@@ -166,49 +153,39 @@ def test_what_was_cut_is_mended_without_asking() -> None:
     from orchestrator.console.run_sources import take_in
 
     take_in(source.data, cut)
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("x", "enter")
         await pilot.pause()
         assert len(app.screen_stack) == 1
-
-    drive(console(source), script)
     assert asked(source) == [{"kind": "act", "verb": "mend", "of": "up"}]
 
 
-def test_ending_a_run_asks_and_no_has_the_focus() -> None:
+async def test_ending_a_run_asks_and_no_has_the_focus() -> None:
     source = MadeSource(data())
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, _app):
         for number, key in enumerate(("s", "A")):
             await pilot.press(key, "enter")
             assert len(asked(source)) == number, "Enter alone means no"
             await pilot.press(key, "y")
-
-    drive(console(source), script)
     assert asked(source) == [{"kind": "halt"}, {"kind": "abort"}]
 
 
-def test_the_pace_is_changed() -> None:
+async def test_the_pace_is_changed() -> None:
     source = MadeSource(data())
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, _app):
         await pilot.press("P")
         await type_in(pilot, "fast")
         assert asked(source) == []
         await type_in(pilot, "0.5")
         await pilot.press("P")
         await type_in(pilot, "max")
-
-    drive(console(source), script)
     assert asked(source) == [{"kind": "pace", "factor": 0.5}, {"kind": "pace"}]
 
 
-def test_a_refusal_is_told_with_its_reason() -> None:
+async def test_a_refusal_is_told_with_its_reason() -> None:
     source = MadeSource(data())
     source.refusal = "the run is at its end"
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("s", "y")
         await pilot.pause()
         app.tick()
@@ -217,11 +194,9 @@ def test_a_refusal_is_told_with_its_reason() -> None:
         assert "the run is at its end" in notice.message
         assert notice.severity == "error"
 
-    drive(console(source), script)
 
-
-def test_time_is_frozen_moved_and_zoomed() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_time_is_frozen_moved_and_zoomed() -> None:
+    async with driving(console(MadeSource(data()))) as (pilot, app):
         window = app.window
         assert window.follow
         span = window.span_ps
@@ -246,13 +221,10 @@ def test_time_is_frozen_moved_and_zoomed() -> None:
         await pilot.press("f")
         assert window.follow
 
-    drive(console(MadeSource(data())), script)
 
-
-def test_a_finished_run_is_played_at_any_speed() -> None:
+async def test_a_finished_run_is_played_at_any_speed() -> None:
     clock = Clock()
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(MadeSource(data("done")), clock=clock)) as (pilot, app):
         window = app.window
         assert not window.follow
         await pilot.press("space")
@@ -273,11 +245,9 @@ def test_a_finished_run_is_played_at_any_speed() -> None:
         app.tick()
         assert (window.cursor_ps, window.playing) == (179 * STEP, False)
 
-    drive(console(MadeSource(data("done")), clock=clock), script)
 
-
-def test_what_is_plotted_is_chosen() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_what_is_plotted_is_chosen() -> None:
+    async with driving(console(MadeSource(data()))) as (pilot, app):
         await pilot.press("4")
         assert app.query_one(Queues).chosen == []
         await pilot.press("e", "down", "space", "enter")
@@ -290,11 +260,9 @@ def test_what_is_plotted_is_chosen() -> None:
         await pilot.press("e", "escape")
         assert app.query_one(Rates).chosen == ["nic.rp1"]
 
-    drive(console(MadeSource(data())), script)
 
-
-def test_events_are_filtered_and_jumped_to() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_events_are_filtered_and_jumped_to() -> None:
+    async with driving(console(MadeSource(data()))) as (pilot, app):
         await pilot.press("slash")
         events = app.query_one(Events)
         every = len(events.moments)
@@ -310,14 +278,11 @@ def test_events_are_filtered_and_jumped_to() -> None:
         await pilot.press("6", "escape")
         assert len(events.moments) == every
 
-    drive(console(MadeSource(data())), script)
 
-
-def test_frames_near_an_event_of_a_finished_run_are_decoded() -> None:
+async def test_frames_near_an_event_of_a_finished_run_are_decoded() -> None:
     source = MadeSource(data("done"))
     source.data.folder = "somewhere"
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("6", "down")
         await app.workers.wait_for_complete()
         await pilot.pause()
@@ -325,11 +290,11 @@ def test_frames_near_an_event_of_a_finished_run_are_decoded() -> None:
         assert "CNM" in told
         assert "feedback 17, offset +9000 B" in told
 
-    drive(console(source), script)
-
 
 @pytest.mark.parametrize("refusal", ["", "the run is over (done)"])
-def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(refusal: str) -> None:
+async def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(
+    refusal: str,
+) -> None:
     source = MadeSource(data())
     source.refusal = refusal
     source.frames = [
@@ -337,8 +302,7 @@ def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(re
             port="nic.switch", time_ps=900 * MS, outgoing=False, length=64, octets="01ff"
         )
     ]
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("6", "down")
         app.tick()
         await app.workers.wait_for_complete()
@@ -353,25 +317,20 @@ def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(re
         assert (refusal or seen) in told
         assert refusal or "none; the nearest, of the" in told, "it is far away"
 
-    drive(console(source), script)
 
-
-def test_frames_of_a_run_that_cannot_be_asked_wait_for_its_end() -> None:
+async def test_frames_of_a_run_that_cannot_be_asked_wait_for_its_end() -> None:
     source = MadeSource(data())
     assert source.data.state is not None
     able = [one for one in source.data.state.accepts if one != "look"]
     source.data.state = source.data.state.model_copy(update={"accepts": able})
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("6", "down")
         await pilot.pause()
         assert source.asked == []
         assert "when it is over" in str(app.query_one("#frames", Static).render())
 
-    drive(console(source), script)
 
-
-def test_a_plan_is_opened_changed_and_started(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_plan_is_opened_changed_and_started(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Draft] = []
 
     class Started:
@@ -395,8 +354,7 @@ def test_a_plan_is_opened_changed_and_started(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(key_actions, "LocalRun", Started)
     monkeypatch.setattr(Draft, "of", classmethod(lambda cls, name: cls.from_plan(resolved().plan)))
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console()) as (pilot, app):
         assert app.view == "runs"
         await pilot.press("down", "enter")
         await pilot.pause()
@@ -421,14 +379,12 @@ def test_a_plan_is_opened_changed_and_started(monkeypatch: pytest.MonkeyPatch) -
         app.tick()
         await pilot.pause()
         assert any("no room left" in notice.message for notice in app._notifications)
-
-    drive(console(), script)
     (draft,) = started
     assert draft.resolved.plan.nodes["switch"].buffer == 90_000  # type: ignore[union-attr]
     assert (draft.target, draft.pace) == ("software", 1.0)
 
 
-def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over_unasked(
+async def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over_unasked(
     alone: Path,
 ) -> None:
     source = MadeSource(data())
@@ -441,8 +397,7 @@ def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over
         source.data,
         feed_messages.RunDescription(plan_text=text, columns=named(source.data.columns)),
     )
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("w")
         await type_in(pilot, "nowhere/mine.toml")
         assert len(app.screen_stack) == 2
@@ -465,14 +420,11 @@ def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over
         await pilot.pause()
         assert Plan.load(Path("mine.toml")) == saved
 
-    drive(console(source), script)
 
-
-def test_a_second_run_is_put_beside_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_second_run_is_put_beside_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     other = MadeSource(data("done", rows=50, name="other"))
     monkeypatch.setattr(key_actions.run_sources, "FolderSource", lambda path: other)
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(MadeSource(data("done")))) as (pilot, app):
         await pilot.press("v", "enter")
         await pilot.pause()
         assert [run.name for run in app.shown.runs] == ["demo", "other"]
@@ -481,13 +433,10 @@ def test_a_second_run_is_put_beside_and_taken_away(monkeypatch: pytest.MonkeyPat
         assert [run.name for run in app.shown.runs] == ["demo"]
         assert other.closed
 
-    drive(console(MadeSource(data("done"))), script)
 
-
-def test_buttons_do_what_keys_do_and_only_what_applies() -> None:
+async def test_buttons_do_what_keys_do_and_only_what_applies() -> None:
     source = MadeSource(data())
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (pilot, app):
         await pilot.press("7")
         enabled = {b.id for b in app.query(Button) if not b.disabled}
         assert enabled == {"stop", "abort", "save_plan"}
@@ -495,8 +444,6 @@ def test_buttons_do_what_keys_do_and_only_what_applies() -> None:
         await pilot.pause()
         await pilot.click("#yes")
         await pilot.pause()
-
-    drive(console(source), script)
     assert asked(source) == [{"kind": "halt"}]
 
 
@@ -508,32 +455,27 @@ def test_buttons_do_what_keys_do_and_only_what_applies() -> None:
         ("done", {"Faster", "Run again", "Save as plan"}, {"Stop", "Cut/mend", "Pace"}),
     ],
 )
-def test_the_palette_has_what_applies_now(
+async def test_the_palette_has_what_applies_now(
     source: str | None, has: set[str], lacks: set[str]
 ) -> None:
     made = None if source is None else MadeSource(data("running" if source == "live" else "done"))
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(made)) as (_pilot, app):
         titles = {command.title for command in app.get_system_commands(app.screen)}
         assert has <= titles
         assert not lacks & titles
         jumps = [title for title in titles if title.startswith("Jump to")]
         assert bool(jumps) == (made is not None)
 
-    drive(console(made), script)
 
-
-def test_the_palette_jumps_to_an_event() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_the_palette_jumps_to_an_event() -> None:
+    async with driving(console(MadeSource(data()))) as (_pilot, app):
         commands = {c.title: c.callback for c in app.get_system_commands(app.screen)}
         commands["Jump to set links.up.rate at 1.200 s"]()
         assert app.window.cursor_ps == 1200 * MS
 
-    drive(console(MadeSource(data())), script)
 
-
-def test_help_dark_and_light_and_quit() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_help_dark_and_light_and_quit() -> None:
+    async with driving(console(MadeSource(data()))) as (pilot, app):
         before = app.theme
         await pilot.press("D")
         assert app.theme != before
@@ -543,15 +485,12 @@ def test_help_dark_and_light_and_quit() -> None:
         await pilot.pause()
         assert app._exit
 
-    drive(console(MadeSource(data())), script)
 
-
-def test_a_run_that_was_started_here_may_go_on_when_the_console_is_left() -> None:
+async def test_a_run_that_was_started_here_may_go_on_when_the_console_is_left() -> None:
     app = console(MadeSource(data()))
     app.started = object.__new__(run_launcher.LocalRun)
     app.watch_started = lambda: None  # type: ignore[method-assign]
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(app) as (pilot, app):
         await pilot.press("q")
         await pilot.pause()
         assert len(app.screen_stack) == 2
@@ -559,13 +498,10 @@ def test_a_run_that_was_started_here_may_go_on_when_the_console_is_left() -> Non
         await pilot.pause()
         assert app._exit
 
-    drive(app, script)
 
-
-def test_stale_data_stays_and_says_so() -> None:
+async def test_stale_data_stays_and_says_so() -> None:
     source = MadeSource(data())
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (_pilot, app):
         rows = source.data.rows
         source.data.stale_s = 5.0
         app._drew = -1.0
@@ -575,13 +511,10 @@ def test_stale_data_stays_and_says_so() -> None:
         source.data.stale_s = 0.0
         assert "STALE" not in str(app._top())
 
-    drive(console(source), script)
 
-
-def test_a_run_that_ends_changes_what_can_be_done() -> None:
+async def test_a_run_that_ends_changes_what_can_be_done() -> None:
     source = MadeSource(data())
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(source)) as (_pilot, app):
         assert app.check_action("stop", ())
         assert source.data.state is not None
         over = source.data.state.model_copy(update={"stage": "done", "accepts": []})
@@ -594,37 +527,29 @@ def test_a_run_that_ends_changes_what_can_be_done() -> None:
         assert not app.check_action("stop", ())
         assert app.check_action("speed", ())
 
-    drive(console(source), script)
 
-
-def test_a_folder_that_is_no_run_is_refused(alone: Path) -> None:
+async def test_a_folder_that_is_no_run_is_refused(alone: Path) -> None:
     with pytest.raises(BadInput, match="no run folder"):
         FolderSource(alone)
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console()) as (pilot, app):
         await pilot.press("o")
         await type_in(pilot, str(alone))
         assert len(app.screen_stack) == 2
 
-    drive(console(), script)
 
-
-def test_keys_of_the_users_own(alone: Path) -> None:
+async def test_keys_of_the_users_own(alone: Path) -> None:
     assert keymap() == {}
     file = alone / "tailback" / "keys.toml"
     file.parent.mkdir()
     file.write_text('"view.queues" = "f4"\n')
     app = console(MadeSource(data()))
     app.own_keys = keymap()
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(app) as (pilot, app):
         app.action_show_view("runs")
         await pilot.press("4")
         assert app.view == "runs"
         await pilot.press("f4")
         assert app.view == "queues"
-
-    drive(app, script)
     file.write_text('"view.queue" = "f4"\n')
     with pytest.raises(BadInput, match=r"did you mean view\.queues"):
         keymap()
@@ -641,8 +566,8 @@ def footer(app: Console) -> list[str]:
     return [entry.text for entry in app.query_one(Keys)._entries]
 
 
-def test_the_footer_has_the_keys_of_this_view_and_says_what_they_do_now() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_the_footer_has_the_keys_of_this_view_and_says_what_they_do_now() -> None:
+    async with driving(console(MadeSource(data())), (120, 40)) as (pilot, app):
         wanted = {
             "1": ["Open", "Filter", "Beside", "Help", "Quit"],
             "2": ["Stop", "Change", "Freeze", "Help", "Quit"],
@@ -661,11 +586,9 @@ def test_the_footer_has_the_keys_of_this_view_and_says_what_they_do_now() -> Non
         await pilot.pause()
         assert footer(app)[2] == "Freeze"
 
-    drive(console(MadeSource(data())), script, (120, 40))
 
-
-def test_space_plays_a_finished_run_and_the_footer_says_so() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_space_plays_a_finished_run_and_the_footer_says_so() -> None:
+    async with driving(console(MadeSource(data("done")))) as (pilot, app):
         await pilot.press("4", "comma")
         await pilot.pause()
         assert footer(app) == ["Play", "Choose", "Help", "Quit"]
@@ -673,11 +596,9 @@ def test_space_plays_a_finished_run_and_the_footer_says_so() -> None:
         await pilot.pause()
         assert footer(app)[0] == "Stop playing"
 
-    drive(console(MadeSource(data("done"))), script)
 
-
-def test_runs_are_filtered_by_words() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_runs_are_filtered_by_words() -> None:
+    async with driving(console()) as (pilot, app):
         await pilot.press("slash")
         assert app.view == "runs"
         await pilot.press(*"DEMO mis")
@@ -696,5 +617,3 @@ def test_runs_are_filtered_by_words() -> None:
         await pilot.pause()
         assert len(table._cells) == 4
         assert not app.query_one(Runs).query_one(Filter).display
-
-    drive(console(), script)

@@ -17,7 +17,7 @@ from orchestrator.console.views.overview_view import reasons
 from orchestrator.live import feed_messages
 from orchestrator.recording import FrameSeen
 from tests.orchestrator.console.made import PLAN, Catalog, MadeSource, data
-from tests.orchestrator.console.test_key_actions import console, drive
+from tests.orchestrator.console.test_key_actions import console, driving
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 RESULT: dict[str, Any] = {
@@ -79,12 +79,13 @@ async def walk(pilot: Any, app: Console) -> None:
 
 
 @pytest.mark.usefixtures("alone")
-def test_a_tampered_folder_steers_no_screen(tampered: Path) -> None:
+async def test_a_tampered_folder_steers_no_screen(tampered: Path) -> None:
     source = run_sources.FolderSource(tampered)
     assert [
         steers(entry.name + entry.text) for entry in run_catalog.entries(tampered.parents[1])
     ] == [False]
-    drive(console(source, base=tampered.parents[1]), walk, (120, 40))
+    async with driving(console(source, base=tampered.parents[1]), (120, 40)) as (pilot, app):
+        await walk(pilot, app)
 
 
 def test_stalls_are_told_below_the_verdict(tampered: Path) -> None:
@@ -98,14 +99,15 @@ def test_stalls_are_told_below_the_verdict(tampered: Path) -> None:
 
 
 @pytest.mark.usefixtures("catalog", "alone", "listed")
-def test_what_a_live_run_says_steers_no_screen() -> None:
+async def test_what_a_live_run_says_steers_no_screen() -> None:
     source = MadeSource(data())
     state = source.data.state
     assert state is not None
     worse = state.model_copy(update={"reason": f"owned {EVIL}", "detail": EVIL, "stage": "failed"})
     run_sources.take_in(source.data, worse)
     run_sources.take_in(source.data, feed_messages.LogLine(number=1, level="error", text=EVIL))
-    drive(console(source), walk, (120, 40))
+    async with driving(console(source), (120, 40)) as (pilot, app):
+        await walk(pilot, app)
 
 
 def test_a_summary_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from orchestrator.console import key_actions
 from orchestrator.console.app import Console
 from orchestrator.console.run_launcher import Draft
 from tests.orchestrator.console.made import MadeSource, data, resolved
-from tests.orchestrator.console.test_key_actions import console, drive
+from tests.orchestrator.console.test_key_actions import console, driving
 
 pytestmark = pytest.mark.usefixtures("catalog", "alone", "listed")
 
@@ -82,8 +82,8 @@ def finish(source: MadeSource) -> None:
     source.data.state = source.data.state.model_copy(update={"stage": "done", "accepts": []})
 
 
-def test_every_run_that_is_started_is_shown(started: list[Made]) -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_every_run_that_is_started_is_shown(started: list[Made]) -> None:
+    async with driving(desk()) as (pilot, app):
         for number in range(3):
             await press_r(pilot, app)
             assert len(started) == number + 1
@@ -102,11 +102,9 @@ def test_every_run_that_is_started_is_shown(started: list[Made]) -> None:
             app.tick()
         assert [one.closed for one in started] == [True, True, False]
 
-    drive(desk(), script)
 
-
-def test_while_a_run_is_on_its_way_no_other_one_is_started(started: list[Made]) -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_while_a_run_is_on_its_way_no_other_one_is_started(started: list[Made]) -> None:
+    async with driving(desk()) as (pilot, app):
         for _ in range(4):
             await press_r(pilot, app)
         assert not app.check_action("run", ())
@@ -117,14 +115,12 @@ def test_while_a_run_is_on_its_way_no_other_one_is_started(started: list[Made]) 
         await press_r(pilot, app)
         assert len(started) == 1, "it goes on"
 
-    drive(desk(), script)
-
 
 @pytest.mark.parametrize("why", [None, "tailback: no room left"])
-def test_after_a_run_that_cannot_be_shown_another_one_may_start(
+async def test_after_a_run_that_cannot_be_shown_another_one_may_start(
     started: list[Made], why: str | None
 ) -> None:
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(desk()) as (pilot, app):
         await press_r(pilot, app)
         started[0].over, started[0].why = True, why
         app.tick()
@@ -138,31 +134,26 @@ def test_after_a_run_that_cannot_be_shown_another_one_may_start(
         app.tick()
         assert app.source is source
 
-    drive(desk(), script)
 
-
-def test_a_run_that_was_over_before_it_could_be_watched_is_shown_from_its_folder(
+async def test_a_run_that_was_over_before_it_could_be_watched_is_shown_from_its_folder(
     started: list[Made], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from orchestrator.console import run_sources
 
     folder = MadeSource(data("done"))
     monkeypatch.setattr(run_sources, "FolderSource", {tmp_path: folder}.__getitem__)
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(desk()) as (pilot, app):
         await press_r(pilot, app)
         started[0].folder, started[0].over = tmp_path, True
         app.tick()
         assert app.source is folder
         assert app.view == "overview"
 
-    drive(desk(), script)
 
-
-def test_another_run_that_is_opened_stays_while_the_started_one_goes_on(
+async def test_another_run_that_is_opened_stays_while_the_started_one_goes_on(
     started: list[Made],
 ) -> None:
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(desk()) as (pilot, app):
         await press_r(pilot, app)
         started[0].shows()
         app.tick()
@@ -170,5 +161,3 @@ def test_another_run_that_is_opened_stays_while_the_started_one_goes_on(
         app.opened(other)
         app.tick()
         assert app.source is other
-
-    drive(desk(), script)

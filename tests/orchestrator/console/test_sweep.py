@@ -42,7 +42,7 @@ from tests.orchestrator.console.made_sweep import (
     point,
     sampled,
 )
-from tests.orchestrator.console.test_key_actions import Clock, drive
+from tests.orchestrator.console.test_key_actions import Clock, driving
 from tests.orchestrator.console.test_plain import EVIL, steers
 from tests.orchestrator.console.test_screens import SIZES, compare, run
 
@@ -124,8 +124,8 @@ def test_a_refused_place_is_crossed_and_told() -> None:
 
 
 @on_screen
-def test_keys_change_metric_parameters_and_cut() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_keys_change_metric_parameters_and_cut() -> None:
+    async with driving(console(over_three())) as (pilot, app):
         view = app.query_one(Sweep)
 
         def title() -> str:
@@ -146,19 +146,15 @@ def test_keys_change_metric_parameters_and_cut() -> None:
         await pilot.press("8")
         assert app.view == "sweep"
 
-    drive(console(over_three()), script)
-
 
 @on_screen
-def test_keys_that_change_nothing_do_not_apply() -> None:
-    async def script(pilot: Any, app: Console) -> None:
+async def test_keys_that_change_nothing_do_not_apply() -> None:
+    async with driving(console(over_two())) as (_pilot, app):
         assert app.check_action("metric", ())
         assert not app.check_action("turn", ())
         assert not app.check_action("cut", ())
         app.sweep = None
         assert not app.check_action("sweep", ())
-
-    drive(console(over_two()), script)
 
 
 def write(path: Path, *told: dict[str, Any]) -> None:
@@ -219,11 +215,12 @@ def test_a_sweep_whose_process_is_gone_says_so(
 
 
 @on_screen
-def test_enter_opens_a_sweep_that_goes_on(journal: Path, listed: list[run_catalog.Entry]) -> None:
+async def test_enter_opens_a_sweep_that_goes_on(
+    journal: Path, listed: list[run_catalog.Entry]
+) -> None:
     listed[:] = run_catalog._sweeping()
     assert listed[0].state == "● sweeping"
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(Console(clock=Clock(), cpu=lambda: 0.0, ticking=False)) as (pilot, app):
         app.query_one(Runs).query_one(Table).move_cursor(0)
         await pilot.press("enter")
         assert app.view == "sweep"
@@ -233,8 +230,6 @@ def test_enter_opens_a_sweep_that_goes_on(journal: Path, listed: list[run_catalo
         assert "1 of 2 points" in str(app.query_one("#swept", Static).content)
         assert app.sweep is not None
         app.sweep.close()
-
-    drive(Console(clock=Clock(), cpu=lambda: 0.0, ticking=False), script)
 
 
 @pytest.fixture(scope="module")
@@ -268,19 +263,16 @@ def test_a_finished_sweep_shows_what_its_tables_hold(finished: Path) -> None:
 
 
 @on_screen
-def test_a_finished_sweep_is_listed_and_opened_by_its_folder(
+async def test_a_finished_sweep_is_listed_and_opened_by_its_folder(
     finished: Path, listed: list[run_catalog.Entry]
 ) -> None:
     listed[:] = run_catalog._finished(finished.parent.parent)
     assert [(entry.kind, entry.state) for entry in listed] == [("swept", "sweep")]
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(Console(clock=Clock(), cpu=lambda: 0.0, ticking=False)) as (pilot, app):
         app.query_one(Runs).query_one(Table).move_cursor(0)
         await pilot.press("enter")
         assert app.view == "sweep"
         assert "■ done" in str(app.query_one("#swept", Static).content)
-
-    drive(Console(clock=Clock(), cpu=lambda: 0.0, ticking=False), script)
 
 
 @pytest.mark.parametrize("name", ["sweep.json", "places.parquet", "points/part-00000.parquet"])
@@ -295,7 +287,7 @@ def test_a_damaged_sweep_ends_in_a_sentence(name: str, finished: Path, tmp_path:
 
 
 @on_screen
-def test_words_of_others_steer_no_terminal() -> None:
+async def test_words_of_others_steer_no_terminal() -> None:
     axis = {"key": EVIL, "spacing": "list", "unit": "", "words": True}
     other = axis | {"values": ["a"], "ends": None}
     from orchestrator.console.sweep_data import new_sweep
@@ -307,9 +299,6 @@ def test_words_of_others_steer_no_terminal() -> None:
     take_in(data, {"said": EVIL})
     take_in(data, {"stage": "", "done": 0.5, "text": EVIL})
     take_in(data, {"ended": "failed", "text": EVIL, "folder": EVIL})
-
-    async def script(pilot: Any, app: Console) -> None:
+    async with driving(console(data)) as (_pilot, app):
         shown = [str(one.content) for one in app.query(Static)] + lines(data, Look())
         assert not any(steers(text) for text in shown)
-
-    drive(console(data), script)

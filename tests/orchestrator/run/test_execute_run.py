@@ -177,3 +177,29 @@ def test_progress_is_told_from_start_to_end(
     simulating = [p.done for p in told if p.stage == "simulating"]
     assert simulating == sorted(simulating)
     assert all(0 <= p.done <= 1 for p in told)
+
+
+# With programs off a plan starts no command of this machine, and is refused by the command.
+
+NODES = {"nic": {"kind": "nic"}, "switch": {"kind": "switch"}, "sink": {"kind": "nic"}}
+SOCKETS = {"plugin": "sockets", "from": "nic", "to": "sink", "bidirectional": True}
+
+TOUCH = {"node": "nic", "command": ["touch", "here"]}
+
+
+@pytest.mark.parametrize(
+    "programs",
+    [
+        {"one": TOUCH},
+        {"one": TOUCH, "two": {"node": "sink", "command": ["sh", "-c", "id"]}},
+    ],
+)
+@pytest.mark.parametrize("target", ["software", "simulated"])
+def test_a_plan_with_programs_is_refused(tmp_path: Path, programs, target):
+    gen = {"gen": SOCKETS}
+    plan = Plan(**line_of_three(target=target, programs=programs, traffic=gen, nodes=NODES))
+    with pytest.raises(
+        Refused, match=r"(?s)wants to run 'touch here' .programs\.one.*--no-programs"
+    ):
+        run(plan, out=tmp_path, programs=False)
+    assert list(tmp_path.iterdir()) == []

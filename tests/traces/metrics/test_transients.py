@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.traces.metrics.made import ENTITY, MS, table_of
-from traces.metrics.transients import amplitude, no_swing, swings
+from traces.metrics.transients import amplitude, no_swing, recovery_s, settling_s, swings
 
 
 def measured(queue: list[int]) -> dict[str, float | None]:
@@ -105,3 +105,105 @@ def test_the_amplitude_that_it_keeps_is_that_of_the_second_half() -> None:
 
 def test_what_leaves_at_the_end_has_not_settled() -> None:
     assert measured([100] * 38 + [100, 400])["queue.settling_s"] is None
+
+
+# Recovery of a port: a trailing throughput of 20 ms reaches 95 % of the rate.
+
+GIGABIT = 10**9
+PER_MS = GIGABIT // 8000
+"""Octets per millisecond at 1 Gb/s."""
+
+
+def recovered(used: np.ndarray, rate: np.ndarray, begin: int, end: int) -> float | None:
+    """`used`: octets sent in each millisecond; `rate` at each sample; the phase in ms."""
+    sent = np.concatenate([[0], np.cumsum(used)[:-1]])
+    table = table_of(bytes_out=sent, service_rate=rate)
+    return recovery_s(table.window(begin * MS, end * MS), ENTITY)
+
+
+def test_a_rate_that_has_risen_is_used_when_the_trailing_time_is_full_of_it() -> None:
+    """0.2 x + (20 - x) >= 19 for x <= 1: at 19 ms. The sample on the boundary has the old rate."""
+    ms = np.arange(200)
+    used = np.where(ms < 100, PER_MS // 5, PER_MS)
+    rate = np.where(ms <= 100, GIGABIT // 5, GIGABIT)
+    assert recovered(used, rate, 100, 200) == pytest.approx(0.019)
+
+
+def test_it_may_recover_at_the_phases_end_and_not_behind_it() -> None:
+    ms = np.arange(200)
+    used = np.where(ms < 100, PER_MS // 5, PER_MS)
+    rate = np.where(ms <= 100, GIGABIT // 5, GIGABIT)
+    assert recovered(used, rate, 100, 119) == pytest.approx(0.019)
+    assert recovered(used, rate, 100, 118) is None
+
+
+def test_a_rate_that_rises_within_the_phase_is_not_yet_wanted_at_its_start() -> None:
+    ms = np.arange(200)
+    rate = np.where(ms <= 101, GIGABIT // 5, GIGABIT)
+    assert recovered(np.full(200, PER_MS // 5), rate, 100, 200) == 0
+
+
+def test_exactly_so_much_is_enough() -> None:
+    used, rate = np.full(200, PER_MS * 95 // 100), np.full(200, GIGABIT)
+    assert recovered(used, rate, 100, 200) == 0
+    assert recovered(used - 1, rate, 100, 200) is None
+
+
+def test_the_trailing_time_reaches_before_the_phase_and_not_before_the_run() -> None:
+    used, rate = np.full(200, PER_MS), np.full(200, GIGABIT)
+    assert recovered(used, rate, 30, 200) == 0
+    assert recovered(used, rate, 0, 200) == pytest.approx(0.019)
+    assert recovered(used, rate, 10, 200) == pytest.approx(0.009)
+
+
+def test_a_port_that_does_not_serve_has_not_recovered() -> None:
+    ms = np.arange(100)
+    used = np.where(ms < 30, 0, PER_MS)
+    rate = np.where(ms < 30, 0, GIGABIT)
+    assert recovered(used, rate, 0, 100) == pytest.approx(0.049)
+
+
+def test_a_phase_without_length_and_a_port_that_nothing_left() -> None:
+    used, rate = np.full(200, PER_MS), np.full(200, GIGABIT)
+    assert recovered(used, rate, 50, 50) is None
+    assert recovered(used, rate, 300, 400) is None
+    assert recovered(used * 0, rate * 0, 50, 60) is None
+    assert recovered(used, rate, 50, 51) == 0
+
+
+# A limiter's settling: the first sample within 10 % of the mean over the last tenth.
+
+
+def settled(rate: list[int], active: list[int] | None = None) -> float | None:
+    """The phase begins with the sample behind one that is no part of it."""
+    on = [1] * len(rate) if active is None else active
+    table = table_of(current_rate=[5, *rate, 5], active=[1, *on, 1])
+    return settling_s(table.window(MS, (len(rate) + 1) * MS), ENTITY)
+
+
+def test_the_last_tenth_is_what_it_stays_at() -> None:
+    """Of 20 samples the last two, 1000 on the mean: 900 to 1100 is near."""
+    rate = [2000, 1101, 1100, *[5000] * 15, 950, 1050]
+    assert settled(rate) == pytest.approx(0.002)
+    assert settled([2000, 1101, 899, 900, *rate[4:]]) == pytest.approx(0.003)
+
+
+def test_fewer_than_ten_samples_have_no_tenth() -> None:
+    assert settled([1000] * 9) is None
+    assert settled([3000] * 8 + [1000] * 2) == pytest.approx(0.008)
+
+
+def test_a_limiter_without_effect_has_no_rate() -> None:
+    assert settled([1000] * 10, [0] * 4 + [1] * 6) == pytest.approx(0.004)
+    assert settled([1000] * 10, [1] * 9 + [0]) is None
+
+
+def test_a_tail_that_no_sample_is_near_to() -> None:
+    assert settled([0, 2000] * 10) is None
+
+
+def test_samples_on_boundaries_do_not_count() -> None:
+    times = np.sort([*(np.arange(12) * MS), MS + 1])
+    rate = [9000, 9000, 1000, *[9000] * 8, 1000, 1000]
+    table = table_of([MS + 1], times, current_rate=rate, active=[1] * 13)
+    assert settling_s(table.window(0, 12 * MS), ENTITY) == pytest.approx(0.010)

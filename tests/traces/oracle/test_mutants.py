@@ -14,8 +14,10 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import silent
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
+from tests.traces.oracle.drawn_edits import OPERATORS
 from tests.traces.oracle.mutants import MUTANTS, Mutant
 from tests.traces.oracle.plans import PLANS
+from tests.trials.oracle_edits import Judged, judged
 from traces.oracle.conformance_judge import Settings, judge
 from traces.oracle.rtl_tolerance import RtlTiming
 from traces.plugin import tailback_run_files
@@ -100,3 +102,28 @@ def test_a_pause_that_is_obeyed_late(tmp_path: Path) -> None:
     found = judge(ignoring_pauses(resolved, 100, tmp_path), resolved)
     assert [finding.rule for finding in found.findings] == ["pause.obey"]
     assert judge(ignoring_pauses(resolved, 0, tmp_path), resolved).conforming
+
+
+# Drawn edits of captures are found and named by the rule that a reader names.
+
+SEEDS = tuple(range(700_018, 700_036))
+"""One for each scheme."""
+MANY = 100
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_drawn_edit_is_found_and_named(seed: int) -> None:
+    row = judged(seed)
+    assert row.is_found, row
+    assert row.is_named, row
+
+
+@pytest.mark.trials
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", [101, 102])
+def test_a_hundred_drawn_edits(seed: int) -> None:
+    rows: list[Judged] = [judged(seed * 10_000 + number) for number in range(MANY)]
+    assert sum(row.is_found for row in rows) >= 0.98 * MANY
+    assert sum(row.is_named for row in rows) >= 0.9 * MANY
+    drawn = {row.operator for row in rows}
+    assert drawn == set(OPERATORS)

@@ -12,8 +12,11 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import run
 from orchestrator.targets.software.namespace_probe import probe
+from tests.traces.oracle.test_answers import PLAN, SCHEMES
 from tests.trials.whole_figure import FRAME, SHARE, captured, figures, queue_apart
 from traces.oracle.captured_streams import INCOMING, StreamSource, frame_stream
+from traces.oracle.conformance_judge import NodeJudged, Settings, judge
+from traces.oracle.replay_command import lateness
 from traces.pause_agreement import paused_ports
 from traces.run_reader import Run, load
 
@@ -81,3 +84,44 @@ def test_pauses_alone(tmp_path: Path) -> None:
     assert (row.frames, row.note) == (2, "")
     assert row.capture_s == pytest.approx(row.counter_s, rel=SHARE)
     assert row.counter_s == pytest.approx(2 * 1000 * 512e-9, rel=SHARE)
+
+
+# Schemes on real frames: their switches conform, one that is set otherwise does not, and what is
+# not followed is named.
+#
+# At a pace at which two cores have time for a gigabit: what a capture cannot decide because frames
+# are late would be no answer.
+
+PACE = 0.005
+CAPTURED = 'capture.ports=["s.d", "s.h1", "s.h2", "s.h3", "h1.s"]'
+
+
+@pytest.mark.parametrize(
+    ("name", "answers"), [("codel", "acknowledgements of"), ("credits", "credits of")]
+)
+def test_a_capture_of_real_frames_is_answered_as_one_of_the_simulator(
+    name: str, answers: str, tmp_path: Path
+) -> None:
+    if (refused := probe()) is not None:
+        pytest.skip(str(refused))
+    has, wrong = SCHEMES[name]
+    plan = Plan.load(PLAN).with_settings([*has, CAPTURED])
+    folder = run(plan, target="software", out=tmp_path, report=False, pace=PACE).folder
+    assert folder is not None
+    paths = sorted((folder / "captures").iterdir())
+    registry, known = Registry.load(), Settings(late_ns=lateness(folder))
+
+    def judged(*more: str) -> dict[str, NodeJudged]:
+        """Its nodes, by a plan that is changed."""
+        nodes = judge(paths, plan.with_settings(list(more)).check(registry), known).nodes
+        return {node.name: node for node in nodes}
+
+    found = judged()
+    assert (found["s"].finding, found["s"].undecided) == (None, [])
+    assert found["s"].frames > 200
+    (said,) = found["h1"].undecided
+    assert f"what a NIC makes of {answers}" in said
+    assert "is not followed" in said
+    finding = judged(wrong)["s"].finding
+    assert finding is not None
+    assert finding.rule == "queue.drop"

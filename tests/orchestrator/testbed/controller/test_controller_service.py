@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +39,15 @@ class Bench:
     def cancelled(self, run: str) -> bool:
         return self.controller.jobs[run]._cancelled
 
+    async def __aenter__(self) -> Bench:
+        return self
 
-def on_bench(folder: Path, what: Callable[[Bench], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        bench = Bench(folder)
-        await what(bench)
-        bench.controller._context.term()
-
-    asyncio.run(whole())
+    async def __aexit__(self, *error: object) -> None:
+        self.controller._context.term()
 
 
-def test_a_run_is_ended_by_the_key_that_asked_for_it_or_by_an_administrator(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_a_run_is_ended_by_the_key_that_asked_for_it_or_by_an_administrator(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         bench.ask(ALICE, "submit", run=OURS, plan="name = 1")
         bench.ask(ALICE, "submit", run=THEIRS, plan="name = 1")
         for stranger in (BOB, SAME_NAME):
@@ -67,11 +62,9 @@ def test_a_run_is_ended_by_the_key_that_asked_for_it_or_by_an_administrator(tmp_
         bench.ask(CHIEF, "cancel", run=THEIRS)
         assert bench.cancelled(THEIRS)
 
-    on_bench(tmp_path, what)
 
-
-def test_what_takes_which_role(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_what_takes_which_role(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         roles = {kind: handler.role for kind, handler in bench.controller.handlers().items()}
         assert roles == {
             "status": WATCH,
@@ -82,13 +75,10 @@ def test_what_takes_which_role(tmp_path: Path):
             "fetch": WATCH,
         }
 
-    on_bench(tmp_path, what)
 
-
-def test_a_run_is_asked_for_once_and_only_so_many_wait(tmp_path: Path, monkeypatch):
+async def test_a_run_is_asked_for_once_and_only_so_many_wait(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(module, "WAITING", 2)
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         bench.ask(ALICE, "submit", run=OURS, plan="name = 1")
         assert bench.said == [f"run {OURS}: asked for by alice"]
         with pytest.raises(Unacceptable, match="a run of that name already"):
@@ -102,11 +92,9 @@ def test_a_run_is_asked_for_once_and_only_so_many_wait(tmp_path: Path, monkeypat
         bench.ask(BOB, "submit", run="0" * 16, plan="name = 1")
         assert bench.ask(BOB, "status")["runs"] == [THEIRS, "0" * 16]
 
-    on_bench(tmp_path, what)
 
-
-def test_of_a_run_that_is_not_there_or_not_over_nothing_can_be_fetched(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_of_a_run_that_is_not_there_or_not_over_nothing_can_be_fetched(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         with pytest.raises(Unacceptable, match=f"there is no run {OURS}"):
             bench.ask(ALICE, "cancel", run=OURS)
         bench.ask(ALICE, "submit", run=OURS, plan="name = 1")
@@ -115,5 +103,3 @@ def test_of_a_run_that_is_not_there_or_not_over_nothing_can_be_fetched(tmp_path:
             with pytest.raises(Unacceptable, match="has no folder: it is not over") as caught:
                 bench.ask(ALICE, kind, run=OURS, **more)
             assert caught.value.code == "no-folder"
-
-    on_bench(tmp_path, what)

@@ -18,7 +18,7 @@ from orchestrator.testbed.wire import connection_gate
 from orchestrator.testbed.wire.connection_gate import ConnectionGate, wire_octets
 from orchestrator.testbed.wire.rpc_client import Refusal, Unanswered
 from orchestrator.testbed.wire.zap_authenticator import LOOK_S
-from tests.orchestrator.testbed.wire.test_refusals import PATIENCE_S, Bench, on_bench
+from tests.orchestrator.testbed.wire.test_refusals import PATIENCE_S, Bench
 
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00CURVE" + bytes(15) + bytes(32)
 HELLO = b"\x04\xc8\x05HELLO" + bytes(194)
@@ -42,8 +42,10 @@ def closed(peer: socket.socket) -> bool:
     return True
 
 
-def test_idle_strangers_take_neither_descriptors_nor_the_answers_of_others(tmp_path: Path) -> None:
-    async def what(bench: Bench) -> None:
+async def test_idle_strangers_take_neither_descriptors_nor_the_answers_of_others(
+    tmp_path: Path,
+) -> None:
+    async with Bench(tmp_path) as bench:
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
         before = len(os.listdir("/proc/self/fd"))
@@ -72,20 +74,17 @@ def test_idle_strangers_take_neither_descriptors_nor_the_answers_of_others(tmp_p
             one.close()
         assert len(bench.said) <= 21
 
-    on_bench(tmp_path, what)
 
-
-def test_a_stranger_has_a_few_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stranger_has_a_few_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connection_gate, "HANDSHAKE_S", 0.3)
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         for first in (b"", GREETING[:11], GREETING, GREETING + HELLO[:50]):
             with stranger(bench) as peer:
                 peer.sendall(first)
                 assert await asyncio.to_thread(closed, peer), first
         assert await bench.received("it showed no key within")
-
-    on_bench(tmp_path, what)
 
 
 def handshake(draw: random.Random) -> bytes:
@@ -104,7 +103,7 @@ def handshake(draw: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_more_than_a_handshake_is_not_taken(
+async def test_more_than_a_handshake_is_not_taken(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither kept nor passed on to ZeroMQ, which would close the connection in its own time."""
@@ -121,8 +120,7 @@ def test_more_than_a_handshake_is_not_taken(
         return onwards
 
     monkeypatch.setattr(connection_gate.Connection, "of_peer", weighed)
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         with stranger(bench) as peer:
 
             def send() -> bool:
@@ -146,8 +144,6 @@ def test_more_than_a_handshake_is_not_taken(
         await asker.ask("do", within_s=PATIENCE_S)
         asker.close()
 
-    on_bench(tmp_path, what)
-
 
 def test_the_size_on_the_wire_is_known() -> None:
     assert [wire_octets(n) for n in (0, 222, 223)] == [35, 257, 265]
@@ -164,10 +160,10 @@ def test_an_address_that_is_none_is_refused(endpoint: str) -> None:
 # --- a key list that cannot be read decides nothing
 
 
-def test_without_descriptors_the_last_list_counts_on_and_it_is_said(
+async def test_without_descriptors_the_last_list_counts_on_and_it_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
 
@@ -185,17 +181,14 @@ def test_without_descriptors_the_last_list_counts_on_and_it_is_said(
         await bench.received("the authorised keys can be read again")
         asker.close()
 
-    on_bench(tmp_path, what)
-
 
 BROKEN = ("", "name = ", 'name = "x"', 'public = "short"', "\xff", 'name = "x"\nrole = "emperor"')
 
 
 @pytest.mark.parametrize("text", BROKEN)
-def test_a_broken_file_takes_no_key_of_others(text: str, tmp_path: Path) -> None:
+async def test_a_broken_file_takes_no_key_of_others(text: str, tmp_path: Path) -> None:
     """And hides no revocation."""
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         folder = tmp_path / "server" / curve_keys.AUTHORISED
         (folder / "broken.pub").write_text(text)
         asker = bench.asker(bench.friend)
@@ -209,8 +202,6 @@ def test_a_broken_file_takes_no_key_of_others(text: str, tmp_path: Path) -> None
         with pytest.raises((Refusal, Unanswered)):
             await asker.ask("do", within_s=3 * LOOK_S)
         asker.close()
-
-    on_bench(tmp_path, what)
 
 
 def test_no_reader_finds_a_part_of_a_key(tmp_path: Path) -> None:

@@ -85,48 +85,44 @@ async def until_closed(gate: ConnectionGate, most: int) -> None:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("name", SERVERS)
-def test_a_server_goes_on_beside_drawn_peers(name: str, seed: int, tmp_path: Path) -> None:
+async def test_a_server_goes_on_beside_drawn_peers(name: str, seed: int, tmp_path: Path) -> None:
     make, question = SERVERS[name]
-
-    async def run() -> None:
-        server, friend = keys(tmp_path)
-        handlers, close = make(tmp_path)
-        desk = RequestDispatcher(handlers)
-        broken: list[str] = []
-        said: list[str] = []
-        desk.broken = lambda kind, error: broken.append(f"{kind}: {error!r}")
-        place = tmp_path / "server"
-        rpc = RpcServer("tcp://127.0.0.1:*", server, place, desk, said.append)
-        rpc.start()
-        context = zmq.asyncio.Context()
-        client = RpcClient(context, name, rpc.endpoint, server.public, friend)
-        await client.ask(question, within_s=PATIENCE_S)
-        before = resident()
-        port = int(rpc.endpoint.rpartition(":")[2])
-        strangers = drawn_peers.Strangers(("127.0.0.1", port), (name, seed), PEERS)
-        strangers.start()
-        keyed = asyncio.create_task(
-            asyncio.to_thread(
-                drawn_peers.send_with_key, rpc.endpoint, server, friend, (name, seed, "key")
-            )
+    server, friend = keys(tmp_path)
+    handlers, close = make(tmp_path)
+    desk = RequestDispatcher(handlers)
+    broken: list[str] = []
+    said: list[str] = []
+    desk.broken = lambda kind, error: broken.append(f"{kind}: {error!r}")
+    place = tmp_path / "server"
+    rpc = RpcServer("tcp://127.0.0.1:*", server, place, desk, said.append)
+    rpc.start()
+    context = zmq.asyncio.Context()
+    client = RpcClient(context, name, rpc.endpoint, server.public, friend)
+    await client.ask(question, within_s=PATIENCE_S)
+    before = resident()
+    port = int(rpc.endpoint.rpartition(":")[2])
+    strangers = drawn_peers.Strangers(("127.0.0.1", port), (name, seed), PEERS)
+    strangers.start()
+    keyed = asyncio.create_task(
+        asyncio.to_thread(
+            drawn_peers.send_with_key, rpc.endpoint, server, friend, (name, seed, "key")
         )
-        while strangers.is_alive() or not keyed.done():
-            await client.ask(question, within_s=PATIENCE_S)
-            check(rpc._gate, before)
-            await asyncio.sleep(0.01)
-        assert strangers.connected > PEERS // 2
-        assert await keyed > 0
-        strangers.close()
-        await until_closed(rpc._gate, 2)
+    )
+    while strangers.is_alive() or not keyed.done():
         await client.ask(question, within_s=PATIENCE_S)
-        assert broken == []
-        assert len(said) <= log_limit.MOST + 1, said
-        client.close()
-        rpc.close()
-        context.destroy(0)
-        close()
-
-    asyncio.run(run())
+        check(rpc._gate, before)
+        await asyncio.sleep(0.01)
+    assert strangers.connected > PEERS // 2
+    assert await keyed > 0
+    strangers.close()
+    await until_closed(rpc._gate, 2)
+    await client.ask(question, within_s=PATIENCE_S)
+    assert broken == []
+    assert len(said) <= log_limit.MOST + 1, said
+    client.close()
+    rpc.close()
+    context.destroy(0)
+    close()
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

@@ -13,7 +13,7 @@ import zmq
 from orchestrator.testbed.wire import connection_gate, envelope
 from orchestrator.testbed.wire.envelope import Request, Unacceptable, pack
 from orchestrator.testbed.wire.rpc_server import Handler, Reply, RequestDispatcher
-from tests.orchestrator.testbed.wire.test_refusals import PATIENCE_S, Bench, Nothing, on_bench
+from tests.orchestrator.testbed.wire.test_refusals import PATIENCE_S, Bench, Nothing
 
 
 def raw(bench: Bench) -> zmq.Socket[bytes]:
@@ -31,10 +31,9 @@ def asked(number: int, kind: str = "do") -> bytes:
     return pack(Request(session="f" * 16, id=number, kind=kind, body={}))
 
 
-def test_timers_and_signals_get_their_turn_during_a_flood(tmp_path: Path):
+async def test_timers_and_signals_get_their_turn_during_a_flood(tmp_path: Path):
     """The look at leases is a timer, and SIGTERM is a callback of the loop."""
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         answered, most = [0], 5000
 
         async def flood() -> list[zmq.Frame]:
@@ -55,11 +54,9 @@ def test_timers_and_signals_get_their_turn_during_a_flood(tmp_path: Path):
         await asyncio.sleep(0.01)
         assert 0 < answered[0] < most, "the flood went on without a turn for anybody else"
 
-    on_bench(tmp_path, what)
 
-
-def test_a_desk_that_breaks_does_not_deafen_the_server(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_a_desk_that_breaks_does_not_deafen_the_server(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         real = bench.server._desk.respond
         left = [3]
 
@@ -74,8 +71,6 @@ def test_a_desk_that_breaks_does_not_deafen_the_server(tmp_path: Path):
         await asker.ask("do", within_s=PATIENCE_S)
         assert await bench.received("a message was dropped: RuntimeError")
         asker.close()
-
-    on_bench(tmp_path, what)
 
 
 def test_a_refusal_or_an_answer_of_any_length_is_answered():
@@ -101,11 +96,10 @@ def test_a_refusal_or_an_answer_of_any_length_is_answered():
         assert len(told.refused) <= 1000
 
 
-def test_a_message_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_a_message_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Of parts of 1 MB each the gate passes on no more than one message may have."""
     monkeypatch.setattr(connection_gate, "STALLED_S", 1.0)
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         gate = bench.server._gate
         flood = raw(bench)
         part = bytes(2**20)
@@ -122,13 +116,10 @@ def test_a_message_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.M
         assert body
         asker.close()
 
-    on_bench(tmp_path, what)
 
-
-def test_messages_that_end_are_taken_for_ever(tmp_path: Path):
+async def test_messages_that_end_are_taken_for_ever(tmp_path: Path):
     """More than one message may have, in all; with parts that are dropped among them."""
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         peer = raw(bench)
         peer.rcvtimeo = int(PATIENCE_S * 1000)
         part = bytes(2**20)
@@ -143,5 +134,3 @@ def test_messages_that_end_are_taken_for_ever(tmp_path: Path):
             assert time.monotonic() < end
             await asyncio.sleep(0.01)
         peer.close()
-
-    on_bench(tmp_path, what)

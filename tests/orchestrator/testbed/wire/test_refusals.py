@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,24 +76,16 @@ class Bench:
             await asyncio.sleep(0.01)
         raise AssertionError(f"{words!r} was not said: {self.said}")
 
-    def close(self) -> None:
+    async def __aenter__(self) -> Bench:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
         self.server.close()
         self.context.destroy(0)
 
 
-def on_bench(tmp_path: Path, what: Callable[[Bench], Awaitable[None]]) -> None:
-    async def all_of_it() -> None:
-        bench = Bench(tmp_path)
-        try:
-            await what(bench)
-        finally:
-            bench.close()
-
-    asyncio.run(all_of_it())
-
-
-def test_an_authorised_key_gets_an_answer(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_an_authorised_key_gets_an_answer(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         asker = bench.asker(bench.friend)
         body, _ = await asker.ask("do", within_s=PATIENCE_S)
         assert body == {"peer": "friend"}, "the handler knows whose key it was"
@@ -103,13 +94,10 @@ def test_an_authorised_key_gets_an_answer(tmp_path: Path):
         asker.close()
         assert bench.said == []
 
-    on_bench(tmp_path, what)
 
-
-def test_a_key_counts_as_soon_as_it_is_authorised(tmp_path: Path):
+async def test_a_key_counts_as_soon_as_it_is_authorised(tmp_path: Path):
     """Also where the server has just read its keys for another one's request."""
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         friend = bench.asker(bench.friend)
         for number in range(5):
             pair = curve_keys.make(tmp_path / f"new{number}", f"new{number}")
@@ -123,8 +111,6 @@ def test_a_key_counts_as_soon_as_it_is_authorised(tmp_path: Path):
             late.close()
         friend.close()
 
-    on_bench(tmp_path, what)
-
 
 async def rejected(bench: Bench, asker: RpcClient) -> None:
     began = time.monotonic()
@@ -137,16 +123,14 @@ async def rejected(bench: Bench, asker: RpcClient) -> None:
     assert bench.done == 0
 
 
-def test_an_unlisted_key_is_rejected_and_both_ends_say_so(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_an_unlisted_key_is_rejected_and_both_ends_say_so(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         await rejected(bench, bench.asker(bench.stranger))
         assert bench.stranger.public in await bench.received("not among the authorised")
 
-    on_bench(tmp_path, what)
 
-
-def test_a_revoked_key_is_rejected_without_a_restart(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_a_revoked_key_is_rejected_without_a_restart(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         first = bench.asker(bench.friend)
         await first.ask("do", within_s=PATIENCE_S)
         first.close()
@@ -154,13 +138,10 @@ def test_a_revoked_key_is_rejected_without_a_restart(tmp_path: Path):
         curve_keys.revoke(tmp_path / "server", "friend")
         await rejected(bench, bench.asker(bench.friend))
 
-    on_bench(tmp_path, what)
 
-
-def test_a_connection_that_is_open_is_closed_when_its_key_is_revoked(tmp_path: Path):
+async def test_a_connection_that_is_open_is_closed_when_its_key_is_revoked(tmp_path: Path):
     """Also one that asks nothing: and whoever comes back is told why."""
-
-    async def what(bench: Bench) -> None:
+    async with Bench(tmp_path) as bench:
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
         curve_keys.revoke(tmp_path / "server", "friend")
@@ -178,11 +159,11 @@ def test_a_connection_that_is_open_is_closed_when_its_key_is_revoked(tmp_path: P
         await asker.ask("do", within_s=PATIENCE_S)
         asker.close()
 
-    on_bench(tmp_path, what)
 
-
-def test_a_request_with_a_revoked_key_is_refused_before_its_connection_is_closed(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_a_request_with_a_revoked_key_is_refused_before_its_connection_is_closed(
+    tmp_path: Path,
+):
+    async with Bench(tmp_path) as bench:
         desk, key = bench.server._desk, bench.friend.public
         asked = [pack(Request(session="0" * 16, id=1, kind="do"))]
         curve_keys.revoke(tmp_path / "server", "friend")
@@ -191,12 +172,10 @@ def test_a_request_with_a_revoked_key_is_refused_before_its_connection_is_closed
         assert b"let in no more" in answer[0]
         assert bench.done == 0
 
-    on_bench(tmp_path, what)
-
 
 @pytest.mark.parametrize("role", curve_keys.ROLES)
-def test_a_key_may_what_its_role_allows(tmp_path: Path, role: str):
-    async def what(bench: Bench) -> None:
+async def test_a_key_may_what_its_role_allows(tmp_path: Path, role: str):
+    async with Bench(tmp_path) as bench:
         curve_keys.revoke(tmp_path / "server", "friend")
         public = tmp_path / "friend" / curve_keys.PUBLIC
         curve_keys.authorise(tmp_path / "server", str(public), role=role)
@@ -209,19 +188,15 @@ def test_a_key_may_what_its_role_allows(tmp_path: Path, role: str):
                     await asker.ask(kind, within_s=PATIENCE_S)
         asker.close()
 
-    on_bench(tmp_path, what)
 
-
-def test_a_server_with_another_key_than_expected_is_rejected(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_a_server_with_another_key_than_expected_is_rejected(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         await rejected(bench, bench.asker(bench.friend, bench.stranger.public))
-
-    on_bench(tmp_path, what)
 
 
 @pytest.mark.parametrize("mechanism", ["NULL", "PLAIN"])
-def test_null_and_plain_are_not_let_in(tmp_path: Path, mechanism: str):
-    async def what(bench: Bench) -> None:
+async def test_null_and_plain_are_not_let_in(tmp_path: Path, mechanism: str):
+    async with Bench(tmp_path) as bench:
         socket = bench.context.socket(zmq.DEALER)
         socket.linger = 0
         if mechanism == "PLAIN":
@@ -236,16 +211,12 @@ def test_null_and_plain_are_not_let_in(tmp_path: Path, mechanism: str):
         monitor.close(0)
         socket.close(0)
 
-    on_bench(tmp_path, what)
 
-
-def test_keys_that_others_could_have_written_turn_everybody_away(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_keys_that_others_could_have_written_turn_everybody_away(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         (tmp_path / "server" / curve_keys.AUTHORISED).chmod(0o777)
         await rejected(bench, bench.asker(bench.friend))
         assert "chmod go-w" in await bench.received("not to be trusted")
-
-    on_bench(tmp_path, what)
 
 
 class Tap:
@@ -286,8 +257,8 @@ class Tap:
         return answer
 
 
-def test_what_was_recorded_cannot_be_played_again(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_what_was_recorded_cannot_be_played_again(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         tap = Tap(bench.server.endpoint)
         endpoint = await tap.start()
         asker = RpcClient(bench.context, "server", endpoint, bench.own.public, bench.friend)
@@ -299,11 +270,9 @@ def test_what_was_recorded_cannot_be_played_again(tmp_path: Path):
         assert "key rejected" in await bench.received("key rejected")
         tap.server.close()
 
-    on_bench(tmp_path, what)
 
-
-def test_an_old_version_is_told_which_one_is_spoken(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_an_old_version_is_told_which_one_is_spoken(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
         octets = pack(Request(session="a" * 16, id=1, kind="do", run=None))
@@ -316,11 +285,9 @@ def test_an_old_version_is_told_which_one_is_spoken(tmp_path: Path):
         assert bench.done == 1
         asker.close()
 
-    on_bench(tmp_path, what)
 
-
-def test_nobody_there_is_told_apart_from_a_rejected_key(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_nobody_there_is_told_apart_from_a_rejected_key(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         asker = RpcClient(
             bench.context, "agent x", "tcp://127.0.0.1:1", bench.own.public, bench.friend
         )
@@ -329,11 +296,9 @@ def test_nobody_there_is_told_apart_from_a_rejected_key(tmp_path: Path):
         assert not raised.value.rejected
         asker.close()
 
-    on_bench(tmp_path, what)
 
-
-def test_what_nobody_waits_for_any_more_does_not_reach_a_successor(tmp_path: Path):
-    async def what(bench: Bench) -> None:
+async def test_what_nobody_waits_for_any_more_does_not_reach_a_successor(tmp_path: Path):
+    async with Bench(tmp_path) as bench:
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
         endpoint = bench.server.endpoint
@@ -349,5 +314,3 @@ def test_what_nobody_waits_for_any_more_does_not_reach_a_successor(tmp_path: Pat
         await asker.ask("do", within_s=PATIENCE_S)
         assert bench.done == 1
         asker.close()
-
-    on_bench(tmp_path, what)
