@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.algorithm import Algorithm
 from orchestrator.assembly import assemble, record
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.errors import BadInput, Refused
@@ -16,7 +18,7 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import refuse_missing_capabilities
 from tests.orchestrator.random_plans import plans
-from tests.orchestrator.worlds import MS, US, Table, assembled, recorded
+from tests.orchestrator.worlds import MS, US, Empty, Table, assembled, recorded
 from tests.plugins.test_schedulers import RATE, _Wrong, checked, received, refusal
 
 QUICK = settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
@@ -166,15 +168,16 @@ def test_segments_of_transports_are_scheduled_by_their_lengths(plugin: str) -> N
 
 
 def test_frames_of_others_pass_the_scheduler_of_a_host_that_forwards_by() -> None:
-    """They take turns with the host's own frames, among which the scheduler chooses."""
-    table = host({"plugin": "strict-priority"}, classes(1500, 1500))
+    """They take turns with the host's own frames, among which the scheduler chooses, and use up no
+    deficit of these."""
+    table = host(drr(1500, 4500), classes(1500, 1500))
     table["nodes"] |= {"g": {"kind": "nic"}}
     table["nodes"]["h"]["forwards"] = True
     table["links"]["in"] = {"ends": ["g", "h"], "rate": RATE}
     table["traffic"]["t2"] = {"plugin": "cbr", "from": "g", "to": "d", "rate": RATE}
     got = received(table)
-    assert got[0] == 0
-    assert got[1] == pytest.approx(got[2], rel=0.01)
+    assert got[0] + got[1] == pytest.approx(got[2], rel=0.01)
+    assert got[1] == pytest.approx(3 * got[0], rel=0.01)
 
 
 def scheduled(plan: Table, name: str, flow_class: int | None = None) -> Table:
@@ -232,6 +235,52 @@ def test_no_flow_takes_the_shortcut_past_a_scheduler() -> None:
     simulate(assembly.world, 20 * MS, 10**6)
     assert assembly.world.schedulers[0].sent == 1500
     assert assembly.world.schedulers[0].backlogged == 0
+
+
+AUDIT = np.dtype([(name, np.int64) for name in ("offered", "calls", "wrong", "last")])
+
+
+def audit_offer(state: Any, params: Any, scheduler: Any, frame: Any, now: int, message: Any) -> int:
+    """Chooses the ready classes in turn; counts offers that are not as the record promises."""
+    chosen = -1
+    for place in range(8):
+        number = (state.last + 1 + place) & 7
+        has_frame = (scheduler.ready >> number) & 1 == 1
+        if has_frame != (scheduler.octets[number] > 0):
+            state.wrong += 1
+        if has_frame and chosen < 0:
+            chosen = number
+    if scheduler.backlogged != scheduler.ready:
+        state.wrong += 1
+    state.last = chosen
+    state.offered = scheduler.octets[chosen]
+    return chosen
+
+
+def audit_sent(state: Any, params: Any, scheduler: Any, frame: Any, now: int, message: Any) -> int:
+    """Holds the octets that were sent to those that were offered."""
+    state.calls += 1
+    if scheduler.sent != state.offered:
+        state.wrong += 1
+    return 0
+
+
+def test_what_is_offered_is_what_is_sent() -> None:
+    """Flows of one class whose frames have other lengths, one that stops, one that is slow."""
+    kernels = {"choose": audit_offer, "sent": audit_sent}
+    registry = _Wrong()
+    registry.wrong = Algorithm("wrong", "scheduler", "", Empty, AUDIT, kernels)
+    flows = [{"flow_class": n % 3, "frame": 200 * n + 100} for n in range(6)]
+    table = host({"plugin": "wrong"}, flows)
+    table["traffic"]["t1"]["stop"] = table["traffic"]["t4"]["stop"] = 5 * MS
+    table["traffic"]["t2"]["rate"] = table["traffic"]["t5"]["rate"] = RATE // 50
+    assembly = assemble(Plan(**table).check(registry))  # type: ignore[arg-type]
+    simulate(assembly.world, 20 * MS, 10**6)
+    world = assembly.world
+    state = world.memory[assembly.built.state_at("h.s/flow-scheduler", "offered") :][:4]
+    _, calls, wrong, _ = state
+    assert calls == world.ports.frames_out[assembly.indices.port_rows["h.s"]] > 2_000
+    assert wrong == 0
 
 
 def test_what_cannot_be_is_refused_with_its_remedy() -> None:
