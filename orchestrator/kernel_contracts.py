@@ -196,7 +196,9 @@ CONTRACTS: Mapping[str, Mapping[str, KernelContract]] = {
     "scheduler": {
         "choose": KernelContract(
             "A port may send a data frame, and one lane or several have one: `scheduler.ready`, "
-            "`backlogged` and `octets` are up to date. There is no frame at hand.",
+            "`backlogged` and `octets` are up to date. There is no frame at hand. As the "
+            "`flow_scheduler` of a NIC: a lane may send, and flows of one class or several are "
+            "ready; what is said of priorities and lanes holds for classes and their flows.",
             "the priority of the lane that sends, 0 to 7; its bit in `scheduler.ready` is set",
         ),
         "sent": KernelContract(

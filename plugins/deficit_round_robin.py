@@ -22,7 +22,7 @@ MOST_QUANTUM, MOST_DEFICIT = 1_000_000, 2_000_000
 
 
 def _quantum(priority: int) -> Size:
-    text = f"octets that priority {priority} may send at its turn"
+    text = f"octets that priority (or flow class) {priority} may send at its turn"
     return Field(1_500, ge=64, le=MOST_QUANTUM, description=text)
 
 

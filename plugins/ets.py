@@ -24,7 +24,7 @@ QUANTUM_OF_PERCENT = 150
 
 
 def _share(priority: int) -> int:
-    text = f"% of the rest of the port for priority {priority}; 0: strict priority"
+    text = f"% of the rest for priority (or flow class) {priority}; 0: strict priority"
     return Field(0, ge=0, le=100, description=text)
 
 
@@ -52,13 +52,15 @@ class Ets(Params):
         return self
 
     def unfit_for(self, priorities: tuple[int, ...]) -> str | None:
-        """A share of a priority without a lane is refused: no frame could use it."""
+        """A share of a priority without a lane, or of a class without a flow, is refused: no frame
+        could use it."""
         shares = self.shares()
         for priority in range(8):
             if shares[priority] and priority not in priorities:
                 return (
-                    f"share_{priority} is of a priority without a lane; 0 is expected, or traffic "
-                    f"of that priority, or more_priorities = [{priority}]"
+                    f"share_{priority} is of a priority without a lane, or of a class without a "
+                    "flow; 0 is expected, or traffic of that priority or flow_class, or for lanes "
+                    f"more_priorities = [{priority}]"
                 )
         return None
 

@@ -166,6 +166,7 @@ SCHEDULERS = {
     **_all("port algorithm", INDEX),
     **_all("ready backlogged", Range((0, 255), "a bit for each of 8 priorities")),
     **_all("sent octets", LENGTH),
+    **_all("of_flows", FLAG),
     "unready": COUNT,
     "priority": SMALL,
 }
@@ -212,6 +213,7 @@ FLOWS = {
     "headers": Range((58, 94), "octets: untagged RoCEv2 to two tags and IPv6 (plan.header_table)"),
     "ack_mark": TOS,
     "roce": Range((0, 2), "NOT_ROCE, ROCE_WRITE or ROCE_SEND (engine.records)"),
+    "flow_class": Range((0, 7), "class of a flow scheduler (plan.plan_tables.Traffic)"),
     "drift": DRIFT,
     "phase": PAST,
 }

@@ -122,7 +122,7 @@ def _owner(plan: Plan, kind: str, holder: str) -> set[str]:
         return set(plan.links[link_of(holder)].ends)
     if kind == "traffic":
         return {flow.node for flow in plan.flows() if flow.entry == holder}
-    return {holder.split(".")[0]}
+    return {holder.split(".")[0].partition("/")[0]}
 
 
 SUPPORTED_KEYS = {

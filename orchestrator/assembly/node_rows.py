@@ -44,10 +44,12 @@ from orchestrator.plan import (
     Sink,
     Switch,
 )
+from orchestrator.plan.entity_names import flow_scheduler_holder
 from orchestrator.plan.external_nodes import captured
 from orchestrator.plan.field_types import LONGEST_FRAME
 from orchestrator.plan.forwarding_hosts import forwarding_hosts
 from orchestrator.plan.lossless_lanes import obeys_pfc
+from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.queue_pairs import frame_options
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
@@ -218,9 +220,11 @@ def _add_stages(builder: WorldBuilder, resolved: ResolvedPlan, way: Direction, p
 def _add_scheduler(
     builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, port: Port, row: int
 ) -> int:
-    """Add what the lanes of a port offer to its scheduler. Returns the row behind; 0: it has none,
-    or there is one lane."""
+    """Add what the lanes of a port, or the flows of each lane, offer to their scheduler. Returns
+    the row behind; 0: there is none, or it would choose among lanes and there is one."""
     is_host = isinstance(resolved.plan.nodes[port.node], Nic)
+    if of_flows := resolved.use("scheduler", flow_scheduler_holder(port.node)):
+        return _add_flow_schedulers(builder, of_flows, indices, port, row)
     use = resolved.use("scheduler", port.node if is_host else port.entity)
     if use is None or len(indices.lanes) == 1:
         return 0
@@ -231,6 +235,21 @@ def _add_scheduler(
     fields = {"port": row, "algorithm": instance, "priority": priorities, "octets": octets}
     builder.schedulers.append(fields)
     return len(builder.schedulers)
+
+
+def _add_flow_schedulers(
+    builder: WorldBuilder, use: Use, indices: Indices, port: Port, row: int
+) -> int:
+    """Add what the flows of each lane of a port offer to a scheduler, which has a state for each
+    lane. Returns the row behind the first one."""
+    first = len(builder.schedulers) + 1
+    for lane in indices.lanes:
+        name = f"{port.entity}{lane.suffix}/flow-scheduler"
+        instance = builder.instance(name, use.algorithm, use.params)
+        none = [0] * PRIORITIES
+        fields = {"port": row, "algorithm": instance, "of_flows": 1}
+        builder.schedulers.append(fields | {"priority": none, "octets": none})
+    return first
 
 
 def _has_to_be_granted(resolved: ResolvedPlan, far: Port) -> Row:
@@ -394,6 +413,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             "destination": destination,
             "priority": entry.priority,
             "ack_priority": entry.acknowledged_in(),
+            "flow_class": entry.scheduled_in(),
             "length": first_length,
             "algorithm": builder.instance(flow.entity, use.algorithm, use.params),
             "limiter": NONE,

@@ -24,7 +24,7 @@ from orchestrator.engine.records import NEVER
 from orchestrator.engine.workload import ENDLESS
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Port, ResolvedPlan
-from orchestrator.plan.entity_names import is_ours
+from orchestrator.plan.entity_names import flow_scheduler_holder, is_ours
 from orchestrator.plan.external_nodes import facing
 from orchestrator.plan.metric_registry import REMOVED
 from orchestrator.plan.timeline_actions import injected_frames
@@ -203,16 +203,19 @@ def record(
 
 
 def _refuse_unready_choices(assembly: Assembly) -> None:
-    """Raises BadInput for a scheduler that chose a lane which could not send."""
+    """Raises BadInput for a scheduler that chose a lane or a flow which could not send."""
     names = {row: entity for entity, row in assembly.indices.port_rows.items()}
     for row in assembly.world.schedulers:
         if row.unready:
             port = assembly.indices.ports[names[int(row.port)]]
-            ends = (port.entity, port.node)
+            ends = (port.entity, port.node, flow_scheduler_holder(port.node))
             use = next(filter(None, (assembly.resolved.use("scheduler", end) for end in ends)))
+            which, chosen = (
+                ("flow scheduler", "class") if row.of_flows else ("scheduler", "priority")
+            )
             raise BadInput(
-                f"scheduler {use.algorithm.name!r} at {port.entity}",
-                f"its kernel 'choose' named a priority that could not send, {int(row.unready)} "
+                f"{which} {use.algorithm.name!r} at {port.entity}",
+                f"its kernel 'choose' named a {chosen} that could not send, {int(row.unready)} "
                 "times; one whose bit in scheduler.ready is set is expected",
             )
 

@@ -371,7 +371,8 @@ class _Layout:
         for name, number in first_actors(actors).items():
             world.clock[0][name] = number
         world.clock[0].lanes = 1 + max(builder.lane_of)
-        world.clock[0].direct = int(world.clock[0].lanes == 1 and not builder.eager)
+        chosen = len(builder.schedulers) > 0  # of flows, where there is one lane
+        world.clock[0].direct = int(world.clock[0].lanes == 1 and not (builder.eager or chosen))
         world.clock[0].late = int(world.ports["late"].any() or world.queues["calm"].any())
         world.clock[0].late_nics = int(len(builder.agenda) > 0)
         return world

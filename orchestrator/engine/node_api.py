@@ -29,6 +29,7 @@ from orchestrator.engine.node.nic_transmit import (
     append_ready_flow,
     make_frame,
     may_send,
+    move_to_front,
     schedule_flow,
 )
 from orchestrator.engine.node.port_scheduler import serve
@@ -67,6 +68,7 @@ __all__ = [
     "is_pause",
     "make_frame",
     "may_send",
+    "move_to_front",
     "next_timer",
     "quanta_time",
     "receive",

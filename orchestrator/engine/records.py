@@ -224,7 +224,9 @@ PORT = record(
     "late",  # data leaves it without events, see node.late: how, or 0
     "next_hop",  # MAC address that IP frames get as their destination here; NONE: their own
     "drift",  # 2^-30: so much slower than its rate it sends, by its node's clock
-    "scheduler",  # row behind that of its scheduler; 0: its lanes take turns (round robin)
+    # row behind that of its scheduler, or of that of the flows of its first lane (the other lanes'
+    # follow); 0: its lanes, and the flows of each, take turns
+    "scheduler",
     # row behind that of its injector; 0: the timeline injects nothing there, and its link has no
     # stages
     "injector",
@@ -252,8 +254,9 @@ LANE = record(
 or one for each that is in use."""
 
 _SCHEDULER = record(
-    "port",  # port whose lanes it schedules
+    "port",  # port whose lanes, or flows, it schedules
     "algorithm",  # its instance
+    "of_flows",  # 1: it chooses among the flows of a lane, by their classes: n is a class then
     "ready",  # bit n: the lane of priority n may send a frame now
     "backlogged",  # bit n: that lane has a frame, which PAUSE, PFC or credit may hold back
     "sent",  # octets of the frame that the port sent last by its choice
@@ -270,7 +273,8 @@ SCHEDULER = np.dtype(
 )
 """What the lanes of a port have for its scheduler, each lane by its priority. `octets`: length of
 the first frame in the lane of each priority; 0: it has none. `priority`: that of each lane, in the
-order of the lanes."""
+order of the lanes. Of a NIC's flow scheduler: what the ready flows of a lane have, by their class,
+and `priority` is unused."""
 
 QUEUE = record(
     "port",  # port that it belongs to
@@ -493,6 +497,7 @@ FLOW = record(
     "headers",  # octets of its data frames that are no part of a message, but for stamps
     "ack_mark",  # TOS octet that acknowledgements of its transport begin with
     "roce",  # NOT_ROCE, or the operation of its queue pair
+    "flow_class",  # 0 to 7: by which the flow scheduler of its NIC, if there is one, chooses
 )
 """A flow of a traffic entry, at its source and at its destination."""
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)

@@ -246,7 +246,9 @@ def _plans(draw: st.DrawFn, drawer: PlanDrawer) -> Table:
             _put(node, "receiver", draw(drawer.use("receiver", 4, scheme)))
         elif draw(st.integers(0, 5)) == 5:
             _put(node, "notification_point", draw(drawer.use("notification_point", 1)))
-        if kind != "sink" and "priorities" in plan:
+        if kind == "nic" and "host_queues" not in node and draw(st.integers(0, 3)) == 3:
+            _put(node, "flow_scheduler", draw(drawer.use("scheduler", 1)))
+        elif kind != "sink" and "priorities" in plan:
             _put(node, "scheduler", draw(drawer.use("scheduler")))
         plan["nodes"][name] = node
     hosts = [name for name in names if name.startswith("h")]
@@ -371,6 +373,8 @@ def _entry(
         entry["priority"] = draw(PRIORITIES)
     if draw(st.integers(0, 3)) == 3:
         entry["flows"] = 2
+    if "flow_scheduler" in plan["nodes"][source] and draw(st.booleans()):
+        entry["flow_class"] = draw(PRIORITIES)
     return entry
 
 

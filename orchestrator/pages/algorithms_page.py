@@ -33,7 +33,8 @@ KINDS = {
     "notification_point": "Sees data frames that are delivered, or enter a queue, and answers.",
     "reaction_point": "Sets the rate or the window of a NIC's limiter.",
     "watchdog": "Detects a queue that PAUSE or PFC holds for too long, and releases it.",
-    "scheduler": "Chooses the lane (priority) that a port sends from.",
+    "scheduler": "Chooses the lane (priority) that a port sends from, or the flow of a NIC by its "
+    "class.",
     "buffer_management": "Limits what buffers of a switch hold of the memory that its ports share.",
     "pause": "Stops the neighbour of a port while a buffer is full.",
     "delay_line": "Holds frames on a link.",

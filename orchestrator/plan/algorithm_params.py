@@ -289,7 +289,8 @@ class Params(BaseModel):
 
     def unfit_for(self, priorities: tuple[int, ...]) -> str | None:
         """Why a scheduler with these parameters cannot serve ports whose lanes have these
-        `priorities` (0 to 7 each), with what would be accepted; None: it can."""
+        `priorities` (0 to 7 each), or a NIC whose flows have these classes, with what would be
+        accepted; None: it can."""
         return None
 
     def least_limit(self, capacity: int) -> int:

@@ -52,6 +52,12 @@ def stage_holder(link: str, index: int) -> str:
     return f"{link}/stage{index + 1}" if index else link
 
 
+def flow_scheduler_holder(node: str) -> str:
+    """Key of `ResolvedPlan.uses` for the scheduler of a NIC's flows: the NIC itself is that of the
+    scheduler of its lanes."""
+    return f"{node}/flows"
+
+
 def link_of(holder: str) -> str:
     """The link, or link direction, of a stage: of names as `stage_holder` and `Direction.stage`
     make them."""

@@ -149,6 +149,9 @@ class Nic(Table):
     """Paces the sources of what is delivered here, by credits."""
     scheduler: PluginTable | None = None
     """Chooses the priority that its ports send next, with separate lanes; default: round robin."""
+    flow_scheduler: PluginTable | None = None
+    """Chooses the flow that sends next, of those of a lane, by `flow_class` of their traffic: what
+    schedulers' parameters say of priorities holds for these classes. Default: flows take turns."""
     limiter: Limiter = Limiter()
     """The token bucket that each of them is."""
     reaction_time: Delay = 0
@@ -400,6 +403,9 @@ class Traffic(Table):
     ack_priority: int | None = Field(None, ge=0, le=7)
     """Of the acknowledgements of the entry's transport, as `priority`: with separate lanes they
     wait in the lane of this priority at every switch. Default: that of the frames."""
+    flow_class: int | None = Field(None, ge=0, le=7)
+    """Class by which the `flow_scheduler` of their NIC chooses among flows; those of one class take
+    turns. No frame has it. Default: their priority."""
     start: Instant = 0
     """Time at which the flows begin."""
     stop: Instant | None = None
@@ -425,6 +431,10 @@ class Traffic(Table):
     def acknowledged_in(self) -> int:
         """Priority of the acknowledgements of its frames."""
         return self.priority if self.ack_priority is None else self.ack_priority
+
+    def scheduled_in(self) -> int:
+        """Class of its flows at the flow schedulers of their NICs."""
+        return self.priority if self.flow_class is None else self.flow_class
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -18,6 +18,8 @@ OUTPUT_PLUGINS = (*PORT_PLUGINS, "notification_point", "watchdog")
 """Kinds of plugins that an output of a switch can have."""
 SCHEDULER = "scheduler"
 """Kind of the plugins that choose the lane which a port sends from: of switches and NICs."""
+FLOW_SCHEDULER = "flow_scheduler"
+"""Key of a NIC for a plugin of that kind that chooses among the flows of a lane."""
 MANAGEMENT = "buffer_management"
 """Kind of the plugins that limit the buffers of shared memory: of outputs and of inputs."""
 ENTRY_KEYS = {field.alias or name for name, field in Traffic.model_fields.items()}
@@ -65,6 +67,8 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
         for kind in ("reaction_point", *OUTPUT_PLUGINS, "receiver", SCHEDULER, MANAGEMENT):
             if isinstance(node.get(kind), dict):
                 yield kind, f"nodes.{name}.{kind}", node[kind]
+        if isinstance(node.get(FLOW_SCHEDULER), dict):
+            yield SCHEDULER, f"nodes.{name}.{FLOW_SCHEDULER}", node[FLOW_SCHEDULER]
         inputs = node.get("inputs")
         for kind in (*PORT_PLUGINS, MANAGEMENT):
             if isinstance(inputs, dict) and isinstance(inputs.get(kind), dict):

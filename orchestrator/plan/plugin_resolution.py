@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import former_names
 from orchestrator.plan.canonical_form import canonical
-from orchestrator.plan.entity_names import lanes, own_priorities, stage_holder
+from orchestrator.plan.entity_names import flow_scheduler_holder, own_priorities, stage_holder
 from orchestrator.plan.header_table import CNP_DSCP, header_use_problems
 from orchestrator.plan.injections import check_problems, copied_datagrams, duplicate_problems
 from orchestrator.plan.input_problems import Clash
@@ -20,8 +19,9 @@ from orchestrator.plan.offered import frame_problems
 from orchestrator.plan.plan_checks import by_node
 from orchestrator.plan.plan_model import PlanModel
 from orchestrator.plan.plan_tables import Switch
-from orchestrator.plan.plugin_catalog import Catalog, Use, look_up, tables
+from orchestrator.plan.plugin_catalog import FLOW_SCHEDULER, Catalog, Use, look_up, tables
 from orchestrator.plan.queue_pairs import queue_pair_problems
+from orchestrator.plan.scheduler_checks import scheduler_problems
 from orchestrator.plan.target_options import KEY, TargetOptions, check_tables
 from orchestrator.plan.timeline_actions import Action, Uses, actions_of
 from orchestrator.plan.timeouts import timeout_problems
@@ -68,7 +68,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += _dropping(uses["congestion_point"])
     problems += _changing_lanes(plan, uses["congestion_point"])
     problems += _queued_cnps(plan, uses["notification_point"])
-    problems += _scheduling(plan, found)
+    problems += scheduler_problems(plan, found, uses)
     problems += _granting(plan, uses["pause"])
     problems += memory_problems(plan, uses)
     problems += header_use_problems(plan.headers, plan.groups, uses)
@@ -120,7 +120,7 @@ def _holders(plan: PlanModel, path: str, kind: str) -> list[str]:
     if section == "links":
         return [stage_holder(name, index_of(path))]
     if not isinstance(node, Switch):
-        return [name]
+        return [flow_scheduler_holder(name) if rest == [FLOW_SCHEDULER] else name]
     ports = by_node(plan).get(name, [])
     if rest[0] == "inputs":
         return [port.input for port in ports]
@@ -237,21 +237,6 @@ def _queued_cnps(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
             f"[{priority}] is expected",
         )
         for priority in sorted(named - own)
-    ]
-
-
-def _scheduling(plan: PlanModel, found: Mapping[str, tuple[str, Use]]) -> list[Problem]:
-    """A scheduler needs lanes to choose from, and settings that fit these."""
-    each = [(path, use) for path, (kind, use) in found.items() if kind == "scheduler"]
-    every = lanes(plan)
-    if not any(lane.suffix for lane in every):
-        text = 'all priorities share one lane; priorities = "separate" is expected'
-        return [Clash(path, use.algorithm.name, text) for path, use in each]
-    used = tuple(lane.priorities[0] for lane in every)
-    return [
-        Clash(path, use.algorithm.name, unfit)
-        for path, use in each
-        if (unfit := use.params.unfit_for(used)) is not None
     ]
 
 

@@ -24,6 +24,7 @@ from orchestrator.engine.node_api import (
     is_pause,
     make_frame,
     may_send,
+    move_to_front,
     next_timer,
     schedule_flow,
     serve,
@@ -135,20 +136,6 @@ def make_next_frame_early(w, lined, window, flow_index, now):
         append_ready_flow(w, flow_index)
         lined[flow_index] = now
     schedule_flow(w, flow_index, now)
-
-
-@compiled
-def move_to_front(w, lane, flow_index):
-    """Make a ready flow the first of its lane."""
-    before = lane.ready_head
-    while w.flows[before].ready_next != flow_index:
-        before = w.flows[before].ready_next
-    after = w.flows[flow_index].ready_next
-    w.flows[before].ready_next = after
-    if after == NONE:
-        lane.ready_tail = before
-    w.flows[flow_index].ready_next = lane.ready_head
-    lane.ready_head = flow_index
 
 
 @compiled

@@ -1,7 +1,9 @@
 """Offer of a port to its scheduler: the lanes that have a frame, and the length of the first one.
 
 A scheduler chooses among lanes that may send at this moment. It sees each lane by its priority, so
-that its kernels need no table of the lanes.
+that its kernels need no table of the lanes. The flow scheduler of a NIC chooses among the ready
+flows of a lane, by their classes, with the same kernels. Flows of one class take turns, as all
+flows of a lane do without one: in the order in which they became ready.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_events import SCHEDULER_CHOOSE
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.departure_time import next_departure
-from orchestrator.engine.node.nic_transmit import find_next_flow
+from orchestrator.engine.node.nic_transmit import find_next_flow, move_to_front
 from orchestrator.engine.node.rate_limiter import eligible_at
-from orchestrator.engine.records import FRAMES, NONE
+from orchestrator.engine.records import FRAMES, NONE, PRIORITIES
 
 
 @compiled
@@ -25,13 +27,18 @@ def takes_own(w, lane):
 
 
 @compiled
+def flow_head_octets(w, flow):
+    """Length of the first frame in the host queue of a flow that has one (octets)."""
+    if flow.mode == FRAMES:
+        return w.made[flow.head].length + 0
+    return w.frames[flow.head].length
+
+
+@compiled
 def head_octets(w, lane):
     """Length of the frame that a lane would send next (octets); 0: it has none."""
     if lane.ready_head != NONE and takes_own(w, lane):
-        flow = w.flows[find_next_flow(w, lane)[0]]
-        if flow.mode == FRAMES:
-            return w.made[flow.head].length + 0
-        return w.frames[flow.head].length
+        return flow_head_octets(w, w.flows[find_next_flow(w, lane)[0]])
     if lane.queue != NONE and w.queues[lane.queue].frames > 0:
         return w.frames[w.queues[lane.queue].head].length
     return 0
@@ -46,10 +53,27 @@ def has_more(w, port, lane, flow_index, now):
     """
     if head_octets(w, lane) > 0:
         return True
-    if flow_index == NONE or w.flows[flow_index].head == NONE:
+    return flow_index != NONE and is_eligible_when_free(w, port, w.flows[flow_index], now)
+
+
+@compiled
+def is_eligible_when_free(w, port, flow, now):
+    """True if a flow that sent a frame has another, and tokens for it, when its port is free."""
+    if flow.head == NONE:
         return False
-    limiter = w.flows[flow_index].limiter
-    return limiter == NONE or eligible_at(w.limiters[limiter], now) <= port.free_at
+    return flow.limiter == NONE or eligible_at(w.limiters[flow.limiter], now) <= port.free_at
+
+
+@compiled
+def has_more_of_class(w, port, lane, flow_index, now):
+    """True if a flow that sent a frame, or another ready one of its class, has one to send when
+    the port is free again."""
+    index = lane.ready_head
+    while index != NONE:
+        if w.flows[index].flow_class == w.flows[flow_index].flow_class:
+            return True
+        index = w.flows[index].ready_next
+    return is_eligible_when_free(w, port, w.flows[flow_index], now)
 
 
 @compiled
@@ -71,11 +95,41 @@ def choose_lane(w, port, now):
                 highest = priority
     if highest == NONE:
         return NONE
+    return port.first_lane + w.lane_of[call_choose(w, scheduler, highest, now)]
+
+
+@compiled
+def call_choose(w, scheduler, instead, now):
+    """The priority or class that a scheduler chooses; `instead`, and counted: it cannot send."""
     spare = w.frames[w.frames.size - 1]
     chosen = kernel_calls.call_time_kernel(
         w, scheduler.algorithm, SCHEDULER_CHOOSE, scheduler, spare, now, spare
     )
     if (scheduler.ready >> chosen) & 1 == 0:
         scheduler.unready += 1  # refused when the run is recorded
-        chosen = highest
-    return port.first_lane + w.lane_of[chosen]
+        return instead
+    return chosen
+
+
+@compiled
+def choose_flow(w, scheduler, lane, now):
+    """Ask the flow scheduler of a lane with ready flows for the class that sends now. The first
+    ready flow of that class goes to the head of the list, and is returned."""
+    scheduler.ready = 0
+    for place in range(PRIORITIES):
+        scheduler.octets[place] = 0
+    index = lane.ready_head
+    while index != NONE:
+        flow = w.flows[index]
+        if (scheduler.ready >> flow.flow_class) & 1 == 0:
+            scheduler.ready |= 1 << flow.flow_class
+            scheduler.octets[flow.flow_class] = flow_head_octets(w, flow)
+        index = flow.ready_next
+    scheduler.backlogged = scheduler.ready
+    chosen = call_choose(w, scheduler, w.flows[lane.ready_head].flow_class, now)
+    index = lane.ready_head
+    while w.flows[index].flow_class != chosen:
+        index = w.flows[index].ready_next
+    if index != lane.ready_head:
+        move_to_front(w, lane, index)
+    return index

@@ -1,7 +1,8 @@
 """Transmit side of a NIC: a source and a host queue per flow, and its rate limiter if it has one.
 
 A flow becomes ready when it has a frame and its limiter (if any) has tokens; ready flows take
-turns on their lane of the port in the order in which they became ready. Where a node's flows share
+turns on their lane of the port in the order in which they became ready, unless the NIC has a flow
+scheduler (`lane_offer`). Where a node's flows share
 one queue, those without a limiter are sent in the order in which their frames were made.
 """
 
@@ -180,6 +181,21 @@ def remove_ready_flow(w, lane):
         if after == NONE:
             lane.ready_tail = before_chosen
     return chosen
+
+
+@compiled
+def move_to_front(w, lane, flow_index):
+    """Make a ready flow, which is not the first of its lane, the first; the others keep their
+    order."""
+    before = lane.ready_head
+    while w.flows[before].ready_next != flow_index:
+        before = w.flows[before].ready_next
+    after = w.flows[flow_index].ready_next
+    w.flows[before].ready_next = after
+    if after == NONE:
+        lane.ready_tail = before
+    w.flows[flow_index].ready_next = lane.ready_head
+    lane.ready_head = flow_index
 
 
 @inlined

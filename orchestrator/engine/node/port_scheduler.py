@@ -12,7 +12,13 @@ from orchestrator.engine.node.departure_time import control_departure, next_depa
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.egress_queue import pop_frame, send_popped
 from orchestrator.engine.node.lane_flow_control import use_credit
-from orchestrator.engine.node.lane_offer import choose_lane, has_more, takes_own
+from orchestrator.engine.node.lane_offer import (
+    choose_flow,
+    choose_lane,
+    has_more,
+    has_more_of_class,
+    takes_own,
+)
 from orchestrator.engine.node.lazy_egress import schedule_port
 from orchestrator.engine.node.nic_transmit import find_next_flow, send_ready_flow
 from orchestrator.engine.node.transmitter import transmit
@@ -68,10 +74,63 @@ def send_from_lane(w, port_index, lane, now):
         use_credit(w, port_index, lane, port.bytes_out - sent, now)
 
 
+@inlined
+def next_lane(w, port, now):
+    """The next lane of a port, by turns, that can send a frame; NONE: none can."""
+    lanes = w.clock[0].lanes
+    place = port.turn
+    for _ in range(lanes):
+        index = port.first_lane + place
+        place += 1
+        if place == lanes:
+            place = 0
+        if next_departure(w, port, w.lanes[index]) <= now:
+            port.turn = place
+            return index
+    return NONE
+
+
+@compiled
+def send_flow_scheduled(w, port_index, now):
+    """The next lane that can sends a frame: of its ready flows, the one that its scheduler chooses.
+
+    Where a host forwards, frames of others in the lane's queue pass the scheduler by.
+    """
+    port = w.ports[port_index]
+    chosen = next_lane(w, port, now)
+    if chosen == NONE:
+        return
+    lane = w.lanes[chosen]
+    if lane.ready_head == NONE or not takes_own(w, lane):
+        send_from_lane(w, port_index, lane, now)
+        return
+    scheduler = w.schedulers[port.scheduler - 1 + chosen - port.first_lane]
+    flow_index = choose_flow(w, scheduler, lane, now)
+    before = port.bytes_out
+    send_from_lane(w, port_index, lane, now)
+    scheduler.sent = port.bytes_out - before
+    if scheduler.sent > 0:  # 0: there was no descriptor
+        if not has_more_of_class(w, port, lane, flow_index, now):
+            scheduler.backlogged &= ~(1 << w.flows[flow_index].flow_class)
+        report_sent(w, scheduler, now)
+
+
+@compiled
+def report_sent(w, scheduler, now):
+    """Tell a scheduler that the frame of its choice was sent."""
+    spare = w.frames[w.frames.size - 1]
+    kernel_calls.call_time_kernel(
+        w, scheduler.algorithm, SCHEDULER_SENT, scheduler, spare, now, spare
+    )
+
+
 @compiled
 def send_scheduled(w, port_index, now):
     """The lane that a port's scheduler chooses sends a frame, if one may."""
     port = w.ports[port_index]
+    if w.schedulers[port.scheduler - 1].of_flows != 0:
+        send_flow_scheduled(w, port_index, now)
+        return
     chosen = choose_lane(w, port, now)
     if chosen == NONE:
         return
@@ -85,10 +144,7 @@ def send_scheduled(w, port_index, now):
     if scheduler.sent > 0:  # 0: the congestion point dropped all that the lane had
         if not has_more(w, port, lane, flow_index, now):
             scheduler.backlogged &= ~(1 << scheduler.priority[chosen - port.first_lane])
-        spare = w.frames[w.frames.size - 1]
-        kernel_calls.call_time_kernel(
-            w, scheduler.algorithm, SCHEDULER_SENT, scheduler, spare, now, spare
-        )
+        report_sent(w, scheduler, now)
 
 
 @inlined
@@ -98,17 +154,9 @@ def send_data(w, port_index, now):
     if port.scheduler != 0:
         send_scheduled(w, port_index, now)
         return
-    lanes = w.clock[0].lanes
-    place = port.turn
-    for _ in range(lanes):
-        lane = w.lanes[port.first_lane + place]
-        place += 1
-        if place == lanes:
-            place = 0
-        if next_departure(w, port, lane) <= now:
-            port.turn = place
-            send_from_lane(w, port_index, lane, now)
-            return
+    chosen = next_lane(w, port, now)
+    if chosen != NONE:
+        send_from_lane(w, port_index, w.lanes[chosen], now)
 
 
 @compiled

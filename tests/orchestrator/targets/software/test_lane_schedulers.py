@@ -1,4 +1,4 @@
-"""Schedulers on real frames: shares of a port within a percent, as on the simulator."""
+"""Schedulers on real frames: shares of a port or a NIC within a percent, as on the simulator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.run.verdict import INVALID
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 
 PLANS = Path(__file__).parents[4] / "plugins" / "plans"
-SLOWER = {"1Gb/s": "20Mb/s", "800Mb/s": "16Mb/s", "200Mb/s": "4Mb/s"}
+SLOWER = {"1Gb/s": "20Mb/s", "800Mb/s": "16Mb/s", "600Mb/s": "12Mb/s", "200Mb/s": "4Mb/s"}
 """Rates of the plans, and a fiftieth of them."""
 
 
@@ -44,3 +44,19 @@ def test_real_frames_share_a_port_within_a_percent(
     rates = {one: result["metrics"]["busy"][one]["throughput_bps"] for one in shares}
     for entry, share in shares.items():
         assert rates[entry] / sum(rates.values()) == pytest.approx(share, rel=0.01), entry
+
+
+def test_flows_of_a_nic_share_it_within_a_percent_on_real_frames(tmp_path: Path) -> None:
+    """Octets of the flows of each host, in the proportion of their formulas."""
+    groups = [
+        {"light": 1 / 4, "heavy": 3 / 4},
+        {"high": 0.6, "low": 0.4},
+        {"first": 0.2, "pair.0": 0.12, "pair.1": 0.12, "seventy": 0.56},
+    ]
+    result = run(slowed("flow-scheduler"), target="software", out=tmp_path, report=False).result
+    if result["fidelity"]["verdict"] == INVALID:
+        pytest.skip("the machine distorted the run")
+    for shares in groups:
+        rates = {flow: result["metrics"]["busy"][flow]["throughput_bps"] for flow in shares}
+        for flow, share in shares.items():
+            assert rates[flow] / sum(rates.values()) == pytest.approx(share, rel=0.01), flow
