@@ -8,7 +8,6 @@ before it, so that one error is counted once.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,11 +15,9 @@ import numpy as np
 
 from orchestrator.engine.records import CE
 from traces.pytest_plugin.nic_description import ADDRESS, PORT, QUEUE_PAIR, CnpPacing
-from traces.pytest_plugin.roce_packets import RocePackets, shown
+from traces.pytest_plugin.roce_packets import RocePackets, other_ends, shown
 
 US = 10**6
-VOTES = 20_000
-"""Acknowledgements that tell which queue pair belongs to which."""
 SCOPES = (QUEUE_PAIR, ADDRESS, PORT)
 
 
@@ -41,26 +38,6 @@ class Marked:
     def key(self, per: str) -> tuple[object, ...]:
         """What paces its CNPs."""
         return {QUEUE_PAIR: (self.peer, self.number), ADDRESS: (self.peer,), PORT: ()}[per]
-
-
-def other_ends(packets: RocePackets) -> dict[tuple[bytes, int], int]:
-    """(peer, queue pair at the NIC) -> queue pair at the peer. A packet names its destination
-    alone; an acknowledgement has the PSN of a packet of the pair that it answers."""
-    data, answers = packets.data, packets.answers
-    into, back = data.where(~data.from_nic), answers.where(answers.from_nic)
-    back = back.where(back.syndrome >> 5 == 0)
-    by_psn: dict[tuple[bytes, int], set[int]] = {}
-    for source, pair, psn in zip(into.source, into.pair.tolist(), into.psn.tolist(), strict=True):
-        by_psn.setdefault((source.tobytes(), psn), set()).add(pair)
-    votes: Counter[tuple[bytes, int, int]] = Counter()
-    rows = zip(back.destination[:VOTES], back.pair.tolist(), back.psn.tolist(), strict=False)
-    for peer, pair, psn in rows:
-        found = by_psn.get((peer.tobytes(), psn), set())
-        votes.update((peer.tobytes(), one, pair) for one in found)
-    ends: dict[tuple[bytes, int], int] = {}
-    for (peer, number, pair), _ in votes.most_common():
-        ends.setdefault((peer, number), pair)
-    return ends
 
 
 def marked_pairs(packets: RocePackets) -> list[Marked]:

@@ -13,13 +13,13 @@ import pytest
 from orchestrator.run.execute_run import run
 from tests.hardware import erring_nic
 from tests.hardware import test_nic_cnp as suite
-from tests.hardware.cnp_pacing import described, marked_pairs, other_ends
+from tests.hardware.cnp_pacing import described, marked_pairs
 from tests.hardware.stand_in import Figures
 from tests.hardware.test_nic_cnp import CAUSELESS, CLOSE, FIRST_MARKS, INTERVAL, MISSING, Paced
 from traces.pcapng.pcapng_writer import write
 from traces.pytest_plugin.dut_description import Device
 from traces.pytest_plugin.nic_description import PORT, QUEUE_PAIR, CnpPacing
-from traces.pytest_plugin.roce_packets import ACK_OPCODE, RocePackets
+from traces.pytest_plugin.roce_packets import ACK_OPCODE, RocePackets, other_ends
 from traces.pytest_plugin.target_runner import Lab
 
 ALL = {CLOSE, MISSING, CAUSELESS, FIRST_MARKS, INTERVAL}

@@ -34,3 +34,23 @@ class CnpPacing(BaseModel):
     def interval_ps(self) -> int:
         """Least time between CNPs."""
         return self.min_time_between_cnps * US
+
+
+class GoBackN(BaseModel):
+    """Recovery from lost packets by a NIC, as responder and as requester (InfiniBand, volume 1,
+    9.7.5.2.2 and 9.7.6.1.3)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    nak_time: Duration = Field(10 * US, ge=0, le=10**12)
+    """Longest time from the first packet behind a gap to the NAK."""
+    retransmission_time: Duration = Field(10 * US, ge=0, le=10**12)
+    """Longest time from a NAK to the packet that it asks for."""
+    timeout: int = Field(14, ge=1, le=31)
+    """Local ACK timeout of the queue pairs, n in 4.096 us times 2^n: a requester resends what is
+    not acknowledged no sooner, and after four times as long at the latest."""
+
+    @property
+    def timeout_ps(self) -> int:
+        """Least time until a requester resends without a NAK."""
+        return 4_096_000 << self.timeout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, fields
 from ipaddress import ip_address
 from pathlib import Path
@@ -21,6 +22,11 @@ ACK_OPCODE = 0x11
 LAST_DATA_OPCODE = 0x0B
 """Of RC: SEND and RDMA WRITE with immediate data, the last opcode that carries a request's data."""
 NO_ANSWER = -1
+NAK_SEQUENCE = 0x60
+"""Syndrome of a negative acknowledgement for a PSN sequence error."""
+VOTES = 20_000
+"""Acknowledgements that tell which queue pair belongs to which."""
+PSN_BITS = 24
 PS_IN_NS = 1000
 OUT = 2
 
@@ -153,3 +159,35 @@ def _packed(address: str) -> bytes:
 def shown(address: bytes) -> str:
     """An address of `source` or `destination` as text."""
     return str(ip_address(address[12:] if address[:12] == bytes(12) else address))
+
+
+def other_ends(packets: RocePackets, of_nic: bool = False) -> dict[tuple[bytes, int], int]:
+    """(peer, queue pair that data goes to) -> queue pair that its answers go to; `of_nic`: of data
+    that the NIC sends, else of that which it gets. A packet names its destination alone; an
+    acknowledgement has the PSN of a packet of the pair that it answers, and most of these PSNs in
+    common decide where several pairs are of one peer."""
+    data, answers = packets.data, packets.answers
+    data, answers = data.where(data.from_nic == of_nic), answers.where(answers.from_nic != of_nic)
+    answers = answers.where(answers.syndrome >> 5 == 0)
+    peers = (data.destination, answers.source) if of_nic else (data.source, answers.destination)
+    by_psn: dict[tuple[bytes, int], set[int]] = {}
+    for peer, pair, psn in zip(peers[0], data.pair.tolist(), data.psn.tolist(), strict=True):
+        by_psn.setdefault((peer.tobytes(), psn), set()).add(pair)
+    votes: Counter[tuple[bytes, int, int]] = Counter()
+    rows = zip(peers[1][:VOTES], answers.pair.tolist(), answers.psn.tolist(), strict=False)
+    for peer, pair, psn in rows:
+        candidates = by_psn.get((peer.tobytes(), psn), set())
+        votes.update((peer.tobytes(), one, pair) for one in candidates)
+    ends: dict[tuple[bytes, int], int] = {}
+    taken: set[tuple[bytes, int]] = set()
+    for (peer, number, pair), _ in votes.most_common():
+        if (peer, number) not in ends and (peer, pair) not in taken:
+            ends[peer, number] = pair
+            taken.add((peer, pair))
+    return ends
+
+
+def extended(psn: int, near: int) -> int:
+    """The number within 2^23 of `near` whose low 24 bits are a PSN."""
+    half = 1 << (PSN_BITS - 1)
+    return near + ((psn - near + half) % (1 << PSN_BITS)) - half

@@ -200,6 +200,12 @@ def test_one_table_has_the_targets_side_by_side() -> None:
             "*cnp.min_time_between_cnps*",
         ),
         (
+            'capture = "a.pcapng"\naddress = "10.1.0.2"\ndoes = ["go_back_n"]\n'
+            "[go_back_n]\ntimeout = 32",
+            ["--tailback-target", "software"],
+            "*go_back_n.timeout*",
+        ),
+        (
             'ports = { nic1 = "a", nic2 = "b", far = "c" }\nrate = 3',
             ["--tailback-target", "software"],
             "*rate*",

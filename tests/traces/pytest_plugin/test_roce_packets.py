@@ -18,10 +18,11 @@ from traces.pytest_plugin.roce_packets import RocePackets, shown
 
 NIC, PEER = "10.1.0.2", "10.1.0.9"
 NIC6, PEER6 = "fd00::2", "fd00::9"
+MACS = {"src": "02:00:00:00:00:01", "dst": "02:00:00:00:00:02"}
 HEADS = {
-    "untagged": Ether(),
-    "tagged": Ether() / Dot1Q(vlan=7, prio=3),
-    "QinQ": Ether(type=0x88A8) / Dot1Q(vlan=7, type=0x8100) / Dot1Q(vlan=8),
+    "untagged": Ether(**MACS),
+    "tagged": Ether(**MACS) / Dot1Q(vlan=7, prio=3),
+    "QinQ": Ether(type=0x88A8, **MACS) / Dot1Q(vlan=7, type=0x8100) / Dot1Q(vlan=8),
 }
 
 
@@ -85,7 +86,7 @@ def test_of_a_file_the_address_tells_what_the_nic_sent(tmp_path: Path) -> None:
     """In order of time, and without the packets of others."""
     path = tmp_path / "nic.pcapng"
     rows = frames(HEADS["untagged"], 4)
-    other = Ether() / IP(src="10.1.0.7", dst="10.1.0.8") / UDP(dport=4791) / BTH(dqpn=1)
+    other = Ether(**MACS) / IP(src="10.1.0.7", dst="10.1.0.8") / UDP(dport=4791) / BTH(dqpn=1)
     with PcapNgWriter(str(path)) as writer:
         for at, one in ((2, rows[1]), (1, rows[0]), (3, rows[2]), (4, bytes(other))):
             packet = Ether(one)
