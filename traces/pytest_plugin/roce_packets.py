@@ -168,7 +168,6 @@ def other_ends(packets: RocePackets, of_nic: bool = False) -> dict[tuple[bytes, 
     common decide where several pairs are of one peer."""
     data, answers = packets.data, packets.answers
     data, answers = data.where(data.from_nic == of_nic), answers.where(answers.from_nic != of_nic)
-    answers = answers.where(answers.syndrome >> 5 == 0)
     peers = (data.destination, answers.source) if of_nic else (data.source, answers.destination)
     by_psn: dict[tuple[bytes, int], set[int]] = {}
     for peer, pair, psn in zip(peers[0], data.pair.tolist(), data.psn.tolist(), strict=True):

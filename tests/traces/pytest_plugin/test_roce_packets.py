@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scapy.contrib.roce import AETH, BTH, cnp
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import IP, UDP, IPOption_NOP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
@@ -30,7 +30,8 @@ def ip(version: int, to_nic: bool, tos: int) -> Packet:
     ends = (PEER, NIC) if version == 4 else (PEER6, NIC6)
     source, destination = ends if to_nic else ends[::-1]
     if version == 4:
-        return IP(src=source, dst=destination, tos=tos, options=b"")
+        options = [IPOption_NOP()] * 4 if to_nic else []
+        return IP(src=source, dst=destination, tos=tos, options=options)
     return IPv6(src=source, dst=destination, tc=tos)
 
 
