@@ -82,6 +82,12 @@ CAPABILITIES = {
         (SIMULATED, SOFTWARE),
         "Use --tailback-target simulated or software: gateware's switch is output queued.",
     ),
+    "queue-pairs": Capability(
+        "RoCEv2 queue pairs end at a NIC, whose port is captured",
+        (SIMULATED, SOFTWARE, DEVICE),
+        "Use --tailback-target simulated or software, or name a capture of a NIC's port in the "
+        "file of --tailback-device (docs/dut.md).",
+    ),
     "programs": Capability(
         "programs run on NICs",
         (SOFTWARE,),

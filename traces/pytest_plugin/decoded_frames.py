@@ -26,14 +26,15 @@ class Frames:
 
     `times_ps` int64[n]: when the last bit (and the link's overhead) was on the wire behind the
     sender's delay line, in ps of the run; `outgoing` bool[n]; `lengths` int64[n], octets without
-    FCS; `fields` FRAME[n] (orchestrator.engine.records). `seen["feedback"]` is a field of all,
-    int64[n].
+    FCS; `fields` FRAME[n] (orchestrator.engine.records); `octets` uint8[n, snap]: their first ones.
+    `seen["feedback"]` is a field of all, int64[n].
     """
 
     times_ps: np.ndarray
     outgoing: np.ndarray
     lengths: np.ndarray
     fields: np.ndarray
+    octets: np.ndarray
 
     @classmethod
     def of(
@@ -43,7 +44,8 @@ class Frames:
         fields = empty_descriptors(len(lengths))
         rows = np.ascontiguousarray(octets)
         _decode_all(captured_tables(), rows, np.asarray(lengths, np.int64), fields)
-        return cls(np.asarray(times_ps), np.asarray(outgoing, bool), np.asarray(lengths), fields)
+        times, out = np.asarray(times_ps), np.asarray(outgoing, bool)
+        return cls(times, out, np.asarray(lengths), fields, rows)
 
     def __len__(self) -> int:
         return len(self.times_ps)
@@ -53,7 +55,7 @@ class Frames:
 
     def where(self, chosen: np.ndarray) -> Frames:
         """The frames for which `chosen` (bool[n]) is true."""
-        rows = (self.times_ps, self.outgoing, self.lengths, self.fields)
+        rows = (self.times_ps, self.outgoing, self.lengths, self.fields, self.octets)
         return Frames(*(row[chosen] for row in rows))
 
     @property

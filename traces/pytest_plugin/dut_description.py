@@ -16,15 +16,32 @@ marks_at = "dequeue"
 [dscp]                            # with "dscp" in `does`: map from DSCP to queue
 dscp_to_tc = { 3 = 3, 26 = 3 }
 others = 0
+
+A NIC has a capture of its port in place of `ports`:
+
+capture = "nic.pcapng"            # RoCEv2 packets to and from it
+address = "10.1.0.2"              # its own
+does = ["cnp"]
+
+[cnp]                             # with "cnp" in `does`: pacing of its CNPs
+min_time_between_cnps = 4
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.algorithm_params import FROM_TEXT, Duration, Rate, Ratio, Size
@@ -32,6 +49,7 @@ from orchestrator.plan.field_types import DscpMap, PriorityMap
 from orchestrator.plan.header_table import CODE_POINTS
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.plan.toml_text import table_in
+from traces.pytest_plugin.nic_description import CnpPacing, GoBackN
 
 DEVICE = "dut"
 """Name of the device in plans of the suite."""
@@ -42,6 +60,10 @@ annex 31B, timing considerations)."""
 QUANTUM_BITS = 512
 Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$")]
 
+
+OF_NICS = ("cnp", "go_back_n")
+"""What a NIC does; each has a table of its name."""
+FOR_NICS = "of a NIC " + ", ".join(f'"{one}"' for one in OF_NICS) + " can be tested"
 
 HELD_PRIORITY, OTHER_PRIORITY = 3, 5
 """Priority of the traffic from nic1, which PFC of the suite holds, and of that from nic2."""
@@ -96,8 +118,13 @@ class Device(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    ports: dict[Literal["nic1", "nic2", "far"], Interface]
-    does: list[Literal["pause", "pfc", "qcn", "ecn", "dscp"]] = []
+    ports: dict[Literal["nic1", "nic2", "far"], Interface] = {}
+    """Of a switch: our interfaces."""
+    capture: Path | None = Field(None, strict=False)
+    """Of a NIC, in place of `ports`: pcapng file with what its port received and sent."""
+    address: str = ""
+    """Of a NIC: its IP address in `capture`."""
+    does: list[Literal["pause", "pfc", "qcn", "ecn", "dscp", "cnp", "go_back_n"]] = []
     rate: Rate = Field(10**9, ge=10**6, le=10**12)
     load: Rate = Field(20_000_000, ge=10**5, le=10**12)
     """Rate of each testbed NIC where nothing is to be overloaded."""
@@ -113,11 +140,50 @@ class Device(BaseModel):
     """ECN marking of the queue of priority 3 at port `far`."""
     dscp: QueueMap | None = None
     """Map from DSCP to queue, which PFC measures."""
+    cnp: CnpPacing | None = None
+    """Pacing of a NIC's CNPs."""
+    go_back_n: GoBackN | None = None
+    """Recovery of a NIC from lost packets."""
     set_point: Size = Field(26_000, ge=1, le=10**9)
     weight: int = Field(2, ge=0, le=64)
 
+    @field_validator("address")
+    @classmethod
+    def _check_address(cls, text: str) -> str:
+        return str(ip_address(text)) if text else text
+
+    @property
+    def is_nic(self) -> bool:
+        """True if it is a NIC, which is known by a capture of its port."""
+        return self.capture is not None
+
+    @model_validator(mode="after")
+    def _check_nic(self) -> Self:
+        """A NIC does what NICs do, a switch what switches do."""
+        of_nics = [one for one in self.does if one in OF_NICS]
+        of_switches = [one for one in self.does if one not in OF_NICS]
+        if not self.is_nic and of_nics:
+            raise ValueError(
+                f'does: "{of_nics[0]}" is what a NIC does; `capture`, a file of what its port '
+                "received and sent, is expected in place of `ports`"
+            )
+        if self.is_nic and of_switches:
+            raise ValueError(f'does: "{of_switches[0]}" is what a switch does; {FOR_NICS}')
+        if self.is_nic and self.ports:
+            raise ValueError("ports: a NIC has `capture` instead; leave one of them out")
+        if self.is_nic != bool(self.address):
+            raise ValueError("address: `capture` and the address of the NIC in it go together")
+        for name in OF_NICS:
+            if (name in self.does) != (getattr(self, name) is not None):
+                raise ValueError(
+                    f'{name}: "{name}" among `does` and the table [{name}] are expected together'
+                )
+        return self
+
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
+        if self.is_nic:
+            return self
         if lacking := [port for port in PORTS if port not in self.ports]:
             raise ValueError(f"ports: {', '.join(PORTS)} are expected; {lacking[0]} is missing")
         if len(set(self.ports.values())) < len(PORTS):

@@ -163,6 +163,49 @@ def test_one_table_has_the_targets_side_by_side() -> None:
             "*dscp_to_tc*a DSCP is a number from 0 to 63*",
         ),
         (
+            'capture = "a.pcapng"\naddress = "10.1.0.2"\ndoes = ["cnp"]',
+            ["--tailback-target", "software"],
+            '*cnp: "cnp" among `does` and the table [[]cnp] are expected together*',
+        ),
+        (
+            'capture = "a.pcapng"\ndoes = ["cnp"]\n[cnp]\n',
+            ["--tailback-target", "software"],
+            "*address: `capture` and the address of the NIC in it go together*",
+        ),
+        (
+            'capture = "a.pcapng"\naddress = "10.1"\ndoes = ["cnp"]\n[cnp]\n',
+            ["--tailback-target", "software"],
+            "*address: '10.1' is not accepted; '10.1' does not appear to be an IPv4*",
+        ),
+        (
+            'capture = "a.pcapng"\naddress = "10.1.0.2"\ndoes = ["pfc"]',
+            ["--tailback-target", "software"],
+            '*does: "pfc" is what a switch does; of a NIC "cnp"*can be tested*',
+        ),
+        (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }\ndoes = ["cnp"]\n[cnp]\n',
+            ["--tailback-target", "software"],
+            '*does: "cnp" is what a NIC does; `capture`*is expected in place of `ports`*',
+        ),
+        (
+            'capture = "a.pcapng"\naddress = "10.1.0.2"\n'
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }',
+            ["--tailback-target", "software"],
+            "*ports: a NIC has `capture` instead*",
+        ),
+        (
+            'capture = "a.pcapng"\naddress = "10.1.0.2"\ndoes = ["cnp"]\n'
+            "[cnp]\nmin_time_between_cnps = -1",
+            ["--tailback-target", "software"],
+            "*cnp.min_time_between_cnps*",
+        ),
+        (
+            'capture = "a.pcapng"\naddress = "10.1.0.2"\ndoes = ["go_back_n"]\n'
+            "[go_back_n]\ntimeout = 32",
+            ["--tailback-target", "software"],
+            "*go_back_n.timeout*",
+        ),
+        (
             'ports = { nic1 = "a", nic2 = "b", far = "c" }\nrate = 3',
             ["--tailback-target", "software"],
             "*rate*",
