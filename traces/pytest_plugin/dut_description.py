@@ -49,7 +49,7 @@ from orchestrator.plan.field_types import DscpMap, PriorityMap
 from orchestrator.plan.header_table import CODE_POINTS
 from orchestrator.plan.pydantic_errors import translate
 from orchestrator.plan.toml_text import table_in
-from traces.pytest_plugin.nic_description import CnpPacing, GoBackN
+from traces.pytest_plugin.nic_description import CnpPacing, GoBackN, ReactionPoint
 
 DEVICE = "dut"
 """Name of the device in plans of the suite."""
@@ -61,7 +61,7 @@ QUANTUM_BITS = 512
 Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$")]
 
 
-OF_NICS = ("cnp", "go_back_n")
+OF_NICS = ("cnp", "go_back_n", "dcqcn")
 """What a NIC does; each has a table of its name."""
 FOR_NICS = "of a NIC " + ", ".join(f'"{one}"' for one in OF_NICS) + " can be tested"
 
@@ -124,7 +124,7 @@ class Device(BaseModel):
     """Of a NIC, in place of `ports`: pcapng file with what its port received and sent."""
     address: str = ""
     """Of a NIC: its IP address in `capture`."""
-    does: list[Literal["pause", "pfc", "qcn", "ecn", "dscp", "cnp", "go_back_n"]] = []
+    does: list[Literal["pause", "pfc", "qcn", "ecn", "dscp", "cnp", "go_back_n", "dcqcn"]] = []
     rate: Rate = Field(10**9, ge=10**6, le=10**12)
     load: Rate = Field(20_000_000, ge=10**5, le=10**12)
     """Rate of each testbed NIC where nothing is to be overloaded."""
@@ -144,6 +144,8 @@ class Device(BaseModel):
     """Pacing of a NIC's CNPs."""
     go_back_n: GoBackN | None = None
     """Recovery of a NIC from lost packets."""
+    dcqcn: ReactionPoint | None = None
+    """Rate of a NIC that gets CNPs."""
     set_point: Size = Field(26_000, ge=1, le=10**9)
     weight: int = Field(2, ge=0, le=64)
 

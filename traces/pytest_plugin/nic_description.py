@@ -54,3 +54,39 @@ class GoBackN(BaseModel):
     def timeout_ps(self) -> int:
         """Least time until a requester resends without a NAK."""
         return 4_096_000 << self.timeout
+
+
+class ReactionPoint(BaseModel):
+    """Rate of a NIC that gets CNPs (DCQCN, 3.1: reaction point), by NVIDIA's names and units; the
+    defaults are those that NVIDIA documents."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rpg_time_reset: int = Field(300, ge=1, le=131_071)
+    """Time between increases, us."""
+    rpg_byte_reset: int = Field(32_767, ge=64, le=32_767)
+    """Octets between increases."""
+    rpg_threshold: int = Field(1, ge=1, le=31)
+    """Stages until the next state."""
+    rpg_ai_rate: int = Field(5, ge=1, le=1_000_000)
+    """Active increase, Mb/s."""
+    rpg_hai_rate: int = Field(50, ge=1, le=1_000_000)
+    """Hyper increase, Mb/s."""
+    rpg_gd: int = Field(11, ge=10, le=11)
+    """A cut takes alpha (in 2^-10) / 2^rpg_gd of the rate."""
+    rpg_min_dec_fac: int = Field(50, ge=0, le=100)
+    """Share of the rate that a cut leaves at the least, per cent."""
+    rpg_min_rate: int = Field(1, ge=1, le=1_000_000)
+    """Lowest rate, Mb/s."""
+    rate_reduce_monitor_period: int = Field(4, ge=1, le=10**7)
+    """Least time between cuts, us."""
+    dce_tcp_g: int = Field(1019, ge=0, le=1023)
+    """Share of alpha that an update keeps, in 2^-10."""
+    dce_tcp_rtt: int = Field(1, ge=1, le=131_071)
+    """Time between updates of alpha, us."""
+    clamp_tgt_rate: int = Field(0, ge=0, le=1)
+    """1: each cut makes the rate before it the target."""
+    clamp_tgt_rate_after_time_inc: int = Field(1, ge=0, le=1)
+    """1: a cut does so after an increase by the timer, too."""
+    initial_alpha_value: int = Field(1023, ge=1, le=1023)
+    """Alpha at the first CNP, in 2^-10."""
