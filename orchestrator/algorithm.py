@@ -45,7 +45,7 @@ offset and delta are whole multiples of 64 octets, and what its type has no fiel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.capability import Capability
+from orchestrator.engine.answer_sets import DECLARED, answers_of
 from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
 from orchestrator.engine.records import FLOW, LIMITER, NEVER, NODE, PORT, QUEUE, SCHEDULER
 from orchestrator.engine.workload import Schedule
@@ -236,6 +237,20 @@ class Algorithm:
                 raise ValueError(f"{self.name}: column {one.field}: {one.known} is no field")
             if self.state[one.field].shape:
                 raise ValueError(f"{self.name}: column {one.field} is an array")
+
+    def answers(self, event: str) -> Collection[int]:
+        """Answers of a kernel that have a meaning: its event's, less those to be declared."""
+        known = answers_of(self.kind, event)
+        if self.kind != "congestion_point":
+            return known
+        undeclared = {
+            "drops": event not in self.drops,
+            "trims": not self.trims,
+            "changes_lane": not self.changes_lane,
+            "keeps_one_stamp": not self.keeps_one_stamp,
+        }
+        lacking = (answers for name, answers in DECLARED.items() if undeclared[name])
+        return frozenset(known).difference(*lacking)
 
     @property
     def hears_acknowledgements(self) -> bool:
