@@ -58,6 +58,7 @@ from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
 from orchestrator.engine.records import FLOW, LIMITER, NEVER, NODE, PORT, QUEUE, SCHEDULER
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.algorithm_params import Params
+from orchestrator.plan.field_types import SLUG
 from orchestrator.plan.former_names import declare_parameters, former_of
 from orchestrator.plan.observables import Observed
 from orchestrator.rtl_module import Rtl, problems
@@ -154,6 +155,15 @@ class Algorithm:
     """Former names, which plans may use for one release."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not SLUG.fullmatch(self.name):
+            raise ValueError(
+                f"{self.name!r} names no {self.kind}; a name has 1 to 63 letters, digits, '-' and "
+                "'_', the first no sign"
+            )
+        if not isinstance(self.state, np.dtype) or not self.state.names:
+            raise TypeError(
+                f"{self.name}: its state is {self.state!r:.80}; make it with record('FIELD', ...)"
+            )
         self._check_params()
         declare_parameters((self.name, *self.former), former_of(self.params))
         if self.kind not in EVENTS:
@@ -169,7 +179,6 @@ class Algorithm:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
             if hasattr(np.record, name):  # uncompiled kernels would be given that instead
                 raise ValueError(f"{self.name}: state field {name}: numpy has that of any record")
-
         if (needed := NEEDED_KERNELS.get(self.kind, "")) and needed not in self.kernels:
             raise ValueError(f"{self.name}: a {self.kind} needs a kernel {needed!r}")
         self._check_drops()
