@@ -160,7 +160,7 @@ class Algorithm:
                 f"{self.name!r} names no {self.kind}; a name has 1 to 63 letters, digits, '-' and "
                 "'_', the first no sign"
             )
-        if not isinstance(self.state, np.dtype) or not self.state.names:
+        if not isinstance(self.state, np.dtype) or self.state.names is None:
             raise TypeError(
                 f"{self.name}: its state is {self.state!r:.80}; make it with record('FIELD', ...)"
             )
