@@ -45,7 +45,7 @@ offset and delta are whole multiples of 64 octets, and what its type has no fiel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,10 +53,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.capability import Capability
+from orchestrator.engine.answer_sets import DECLARED, answers_of
 from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
 from orchestrator.engine.records import FLOW, LIMITER, NEVER, NODE, PORT, QUEUE, SCHEDULER
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.algorithm_params import Params
+from orchestrator.plan.field_types import SLUG
 from orchestrator.plan.former_names import declare_parameters, former_of
 from orchestrator.plan.observables import Observed
 from orchestrator.rtl_module import Rtl, problems
@@ -153,6 +155,15 @@ class Algorithm:
     """Former names, which plans may use for one release."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not SLUG.fullmatch(self.name):
+            raise ValueError(
+                f"{self.name!r} names no {self.kind}; a name has 1 to 63 letters, digits, '-' and "
+                "'_', the first no sign"
+            )
+        if not isinstance(self.state, np.dtype) or self.state.names is None:
+            raise TypeError(
+                f"{self.name}: its state is {self.state!r:.80}; make it with record('FIELD', ...)"
+            )
         self._check_params()
         declare_parameters((self.name, *self.former), former_of(self.params))
         if self.kind not in EVENTS:
@@ -168,7 +179,6 @@ class Algorithm:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
             if hasattr(np.record, name):  # uncompiled kernels would be given that instead
                 raise ValueError(f"{self.name}: state field {name}: numpy has that of any record")
-
         if (needed := NEEDED_KERNELS.get(self.kind, "")) and needed not in self.kernels:
             raise ValueError(f"{self.name}: a {self.kind} needs a kernel {needed!r}")
         self._check_drops()
@@ -236,6 +246,20 @@ class Algorithm:
                 raise ValueError(f"{self.name}: column {one.field}: {one.known} is no field")
             if self.state[one.field].shape:
                 raise ValueError(f"{self.name}: column {one.field} is an array")
+
+    def answers(self, event: str) -> Collection[int]:
+        """Answers of a kernel that have a meaning: its event's, less those to be declared."""
+        known = answers_of(self.kind, event)
+        if self.kind != "congestion_point":
+            return known
+        undeclared = {
+            "drops": event not in self.drops,
+            "trims": not self.trims,
+            "changes_lane": not self.changes_lane,
+            "keeps_one_stamp": not self.keeps_one_stamp,
+        }
+        lacking = (answers for name, answers in DECLARED.items() if undeclared[name])
+        return frozenset(known).difference(*lacking)
 
     @property
     def hears_acknowledgements(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
@@ -55,6 +56,7 @@ class Registry:
         self.problems: list[str] = []
         self._origins: dict[str, str] = {}
         self._ours: set[str] = set()
+        self._packages: dict[str, str] = {}
         self._told: dict[int, tuple[str, str]] = {}
         for point in sorted(points, key=lambda point: (not self._is_ours(point), point.name)):
             self._load(point)
@@ -113,7 +115,15 @@ class Registry:
     @functools.cached_property
     def targets(self) -> list[Target]:
         """All targets."""
-        return [target for _, target in self._call_all("tailback_targets", _is_target)]
+        found: dict[str, tuple[str, Target]] = {}
+        for plugin, target in self._call_all("tailback_targets", _is_target):
+            if target.name in found:
+                owner = self._origins[found[target.name][0]]
+                text = f"its target {target.name!r} is left out, because {owner} has one of that"
+                self.blame(plugin, f"{text} name")
+            else:
+                found[target.name] = plugin, target
+        return [target for _, target in found.values()]
 
     @functools.cached_property
     def metrics(self) -> dict[str, tuple[str, Metric]]:
@@ -259,10 +269,10 @@ class Registry:
                 answers += [(name, answer) for answer in found]
             except (OSError, TailbackError):
                 raise
-            except Exception as error:
-                if goes_on(name, error):
+            except (Exception, SystemExit) as error:
+                if isinstance(error, Exception) and goes_on(name, error):
                     raise
-                self.blame(name, f"{hook}: {sentence_of(error)}")
+                self.blame(name, f"{hook}: {self._located(name, error)}")
         return answers
 
     def _load(self, point: EntryPoint) -> None:
@@ -277,6 +287,7 @@ class Registry:
         origin = " ".join(self._distribution(point)) or "unknown"
         name = point.name if point.name not in self._origins else f"{point.name} ({point.value})"
         self._origins[name] = f"{origin} ({point.value})"
+        self._packages[name] = re.split(r"[.:]", point.value)[0]
         if self._is_ours(point):
             self._ours.add(name)
         try:
@@ -288,7 +299,7 @@ class Registry:
             self.blame(name, _wrong_arguments(error))
             return
         except (Exception, SystemExit) as error:
-            self.blame(name, sentence_of(error))
+            self.blame(name, self._located(name, error))
             return
         hooks = [attribute for attribute in dir(module) if attribute.startswith("tailback_")]
         if not hooks and not isinstance(module, ModuleType):
@@ -296,6 +307,10 @@ class Registry:
         for attribute in hooks:
             if not hasattr(hookspecs, attribute):
                 self.blame(name, f"there is no hook {attribute}; {near(attribute, HOOKS)}")
+            elif inspect.isfunction(made := getattr(module, attribute)) and not hasattr(
+                made, "tailback_impl"
+            ):
+                self.blame(name, f"its {attribute} is no hook yet; decorate it with @hookimpl")
 
     def third_party_files(self) -> dict[Path, str]:
         """Files of plugins of others (a package's folder, a module's file), with their names."""
@@ -327,9 +342,12 @@ class Registry:
             if answer is None:
                 continue
             try:
-                mine = list(answer())
-            except Exception as error:
-                self.blame(name, f"{hook}: {sentence_of(error)}")
+                returned = answer()
+                if not isinstance(returned, Iterable):
+                    raise TypeError(f"it returned {returned!r:.80}; return a list")
+                mine = list(returned)
+            except (Exception, SystemExit) as error:
+                self.blame(name, f"{hook}: {self._located(name, error)}")
                 continue
             for thing in mine:
                 if lack := check(thing):
@@ -337,6 +355,18 @@ class Registry:
                 else:
                     answers.append((name, thing))
         return answers
+
+    def _located(self, plugin: str, error: BaseException) -> str:
+        """Sentence about an error, with the innermost line of the plugin's own files.
+
+        tailback's own plugins, and errors of syntax, which name their line, have none.
+        """
+        package = "" if plugin in self._ours else self._packages.get(plugin, "")
+        for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+            module = str(frame.f_globals.get("__name__", ""))
+            if package and module.partition(".")[0] == package:
+                return f"{frame.f_code.co_filename}:{line}: {sentence_of(error)}"
+        return sentence_of(error)
 
     def blame(self, plugin: str, text: str) -> None:
         """Add a sentence about a plugin to `problems`, once."""
@@ -372,7 +402,11 @@ def _is_frame_type(thing: Any) -> str | None:
 def _is_algorithm(thing: Any) -> str | None:
     from orchestrator.algorithm import Algorithm
 
-    return None if isinstance(thing, Algorithm) else f"{thing!r} is not an Algorithm"
+    if not isinstance(thing, Algorithm):
+        return f"{thing!r} is not an Algorithm"
+    if thing.kernels or thing.timers or thing.messages or thing.programs:
+        return None
+    return f"its {thing.kind} {thing.name!r} has no kernel and no messages: it would do nothing"
 
 
 def _is_metric(thing: Any) -> str | None:

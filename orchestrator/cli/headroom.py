@@ -25,6 +25,8 @@ from orchestrator.terminal import format_output
 LONGEST_CABLE = 40_000_000
 """Metres: once around the Earth."""
 MOST_CELL = 1 << 16
+SHORTEST_FRAME, LONGEST_FRAME = 64, (1 << 16) - 1
+"""Octets with FCS: the least of IEEE 802.3, and more than any port sends."""
 NAMES = {
     "own_frame": "own longest frame, just begun",
     "pause_frame": "PAUSE or PFC frame",
@@ -125,6 +127,10 @@ def _cable_headroom(
             response = response_bits_at(values["--rate"])
         except ValueError as error:
             problems.append(Problem("--rate", rate, f"{error}; give --response"))
+    for name in sizes:
+        if name in values and not SHORTEST_FRAME <= values[name] <= LONGEST_FRAME:
+            accepted = f"{SHORTEST_FRAME}B to {LONGEST_FRAME}B are expected"
+            problems.append(Problem(name, sizes[name], accepted))
     for name, number, most in (
         ("--cable", cable, LONGEST_CABLE),
         ("--interface", interface, 10**9),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from orchestrator.engine.kernel_answers import LANE, LOST
+from orchestrator.engine.kernel_answers import (
+    DROP,
+    LANE,
+    LOST,
+    NOTIFY_LARGEST,
+    STAMP_IF_LARGER,
+    STAMP_IF_SMALLER,
+    TRIM,
+)
 from orchestrator.engine.records import NEVER, PRIORITIES
 
 LANES = range(LANE, LANE + 8)
@@ -35,3 +43,20 @@ AMOUNTS = {
 def answers_of(kind: str, event: str) -> Collection[int]:
     """Answers of a kernel that have a meaning."""
     return AMOUNTS[kind] if kind in AMOUNTS else ANSWERS.get((kind, event), frozenset({0, 1}))
+
+
+DECLARED: dict[str, frozenset[int]] = {
+    "drops": frozenset({DROP}),
+    "trims": frozenset({TRIM}),
+    "changes_lane": frozenset(LANES),
+    "keeps_one_stamp": frozenset({STAMP_IF_LARGER, STAMP_IF_SMALLER}),
+}
+"""Field of an algorithm that is a congestion point -> answers that need it, at a frame."""
+
+
+def declared_by(answer: int, accepted: Collection[int]) -> str:
+    """What has to be declared for an answer, for people; nothing where no declaration helps."""
+    if NOTIFY_LARGEST not in accepted:  # no congestion point, or one without a frame at hand
+        return ""
+    found = next((name for name, answers in DECLARED.items() if answer in answers), "")
+    return f"declare `{found}` at the algorithm to answer {answer}" if found else ""

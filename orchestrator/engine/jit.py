@@ -153,17 +153,19 @@ def kernel_address(
     params: np.dtype,
     entity: np.dtype,
     answers: Collection[int] | None = None,
+    kind: str = "",
 ) -> int:
     """Compile a kernel for its records and return what `call_kernel` takes.
 
     The signature is int64(state, params, entity, frame, now, message): records by reference.
     Uncompiled, the "address" is an index into a table of Python functions. All instances of an
     algorithm share one copy of its machine code: a copy for each would not stay in the caches.
-    `answers` are those that have a meaning; None: all numbers. Raises KernelMistake.
+    `answers` are those that have a meaning; None: all numbers. `kind` of algorithm: which fields
+    it may assign to; none: all. Raises KernelMistake.
     """
-    key = (function, state, params, entity, str(answers))
+    key = (function, state, params, entity, str(answers), kind)
     if key not in _addresses:
-        _addresses[key] = _compile_kernel(function, state, params, entity, answers)
+        _addresses[key] = _compile_kernel(function, state, params, entity, answers, kind)
     return _addresses[key]
 
 
@@ -185,20 +187,24 @@ def _compile_kernel(
     params: np.dtype,
     entity: np.dtype,
     answers: Collection[int] | None,
+    kind: str,
 ) -> int:
     if DISABLED:
         _callables.append((function, answers))
         return len(_callables) - 1
     kernel_rules.check_function(function)
     records = tuple(str(np.dtype(one)) for one in (state, params, entity, FRAME))
-    records += (f"answers {answers if isinstance(answers, range | None) else sorted(answers)}",)
+    records += (
+        f"answers {answers if isinstance(answers, range | None) else sorted(answers)}",
+        kind,
+    )
     file = object_cache.file_of(function, records)
     found = None if file is None else object_cache.load(file)
     if isinstance(found, Entry):
         return found.address
     kernel_mistakes.check_arguments(function)
     kernel_mistakes.check_source(function, answers)
-    kernel_rules.check_rules(function)
+    kernel_rules.check_rules(function, kind)
     for helper in kernel_guards.helpers(function):
         kernel_rules.check_rules(helper.py_func, helper=True)
     compile_kernel = import_attribute(f"{COMPILING}:compile_kernel_entry")
@@ -268,7 +274,7 @@ if DISABLED:
         try:
             with np.errstate(divide="raise", over="raise"):
                 answer = int(function(*own, entity, frame, now, message))
-        except ArithmeticError as error:
+        except (ArithmeticError, IndexError) as error:
             raise kernel_guards.plain_refusal(function, answers, error) from error
         if answers is not None and answer not in answers:
             raise kernel_guards.plain_refusal(function, answers, answer)

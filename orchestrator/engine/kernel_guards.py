@@ -1,9 +1,11 @@
-"""Guards of kernels: answers without a meaning, divisions by 0, overflows of int64 at run time.
+"""Guards of kernels at run time: answers without a meaning, divisions by 0, overflows of int64,
+indices beyond an array.
 
 A compiled kernel is called off the GIL by address, so it cannot raise. It notes its first fault in
-one row of numbers (`CELL`), goes on with 0 (an overflow: with the number that is left), and the
-run is refused where Python looks next (`refuse_fault`). Uncompiled, a kernel raises at once. What
-compiled code does about it stands in `engine.numba_backend.guarded_lowering`.
+one row of numbers (`CELL`), goes on with 0 (an overflow: with the number that is left; an index:
+with the first place), and the run is refused where Python looks next (`refuse_fault`). Uncompiled,
+a kernel raises at once. What compiled code does about it stands in
+`engine.numba_backend.guarded_lowering`.
 
 Sums are not checked: only terms that no product or shift made so large come near 2^63.
 
@@ -14,6 +16,7 @@ functions keep numba's arithmetic.
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -26,7 +29,7 @@ from orchestrator.errors import BadInput
 CELL_SYMBOL = "tailback_kernel_fault"
 """Name by which compiled kernels know the row."""
 CELL_WORDS = 6
-FREE, ANSWER, DIVISION, OVERFLOW, SHIFT = range(5)
+FREE, ANSWER, DIVISION, OVERFLOW, SHIFT, SHIFT_BACK, INDEX = range(7)
 """Word 0, what happened; then the line, counted from the first line of the function, two operands
 or the answer and 0, and address and length of `module:function`."""
 UNGUARDED = ("orchestrator.", "traces.", "firmware.")
@@ -79,10 +82,22 @@ def _sentence(
 ) -> tuple[str, str]:
     """Cause and remedy of a fault."""
     if kind == ANSWER:
-        remedy = accepted_answers(answers) if answers is not None else "see what it may answer"
+        remedy = (
+            accepted_answers(answers, first) if answers is not None else "see what it may answer"
+        )
         return f"it answered {first}, which has no meaning here", remedy
     if kind == DIVISION:
         return zero_divisor(first)
+    if kind == INDEX:
+        return (
+            f"its index {first} is beyond an array of {second}",
+            f"0 to {second - 1} are accepted: bound the index, or make the array longer",
+        )
+    if kind == SHIFT_BACK:
+        return (
+            f"{first} >> {second} shifts by no 0 to 63 places",
+            "bound the number of places",
+        )
     sign = "<<" if kind == SHIFT else "*"
     return (
         f"{first} {sign} {second} is beyond an int64",
@@ -115,12 +130,17 @@ def helpers(kernel: Callable[..., Any]) -> list[Any]:
 
 
 def plain_refusal(
-    kernel: Callable[..., int], answers: Collection[int] | None, outcome: int | ArithmeticError
+    kernel: Callable[..., int], answers: Collection[int] | None, outcome: int | Exception
 ) -> BadInput:
     """The refusal of an uncompiled kernel, of what it answered or raised."""
     line = None
-    if not isinstance(outcome, ArithmeticError):
+    if not isinstance(outcome, Exception):
         cause, remedy = _sentence(ANSWER, outcome, 0, answers)
+    elif isinstance(outcome, IndexError):
+        found = re.search(r"index (-?\d+) .* size (\d+)", str(outcome))
+        cause, remedy = str(outcome), "bound the index, or make the array longer"
+        if found:
+            cause, remedy = _sentence(INDEX, int(found[1]), int(found[2]), answers)
     elif any(word in str(outcome) for word in ("divi", "modulo", "remainder")):
         cause, remedy = zero_divisor(None)
     else:
@@ -128,7 +148,7 @@ def plain_refusal(
             "one of its numbers is beyond an int64",
             "divide first, or bound the operands",
         )
-    trace = outcome.__traceback__ if isinstance(outcome, ArithmeticError) else None
+    trace = outcome.__traceback__ if isinstance(outcome, Exception) else None
     while trace is not None:
         if trace.tb_frame.f_code is kernel.__code__:
             line = trace.tb_lineno

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.engine import answer_sets
+
 ARGUMENTS = ("state", "params", "entity", "frame", "now", "message")
 SUBSET = "kernels are written in the subset of Python that numba compiles"
 
@@ -35,15 +37,22 @@ class KernelMistake(Exception):
 
 
 def check_arguments(function: Callable[..., Any]) -> None:
-    """Raise KernelMistake for a kernel that does not take the arguments of kernels."""
-    try:
-        inspect.signature(function).bind(*ARGUMENTS)
-    except TypeError as error:
-        count = len(inspect.signature(function).parameters)
-        wanted = ", ".join(ARGUMENTS)
-        raise KernelMistake(
-            function, None, f"it takes {count} arguments", f"a kernel takes ({wanted})"
-        ) from error
+    """Raise KernelMistake for a kernel that does not take the arguments of kernels, in their order.
+
+    Each has any name but that of an argument at another place.
+    """
+    parameters = inspect.signature(function).parameters
+    wanted = f"a kernel takes ({', '.join(ARGUMENTS)})"
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if len(parameters) != len(ARGUMENTS) or any(
+        one.kind not in plain or one.default is not one.empty for one in parameters.values()
+    ):
+        cause = f"it takes ({', '.join(map(str, parameters.values()))})"
+        raise KernelMistake(function, None, cause, wanted)
+    for place, name in enumerate(parameters):
+        if name in ARGUMENTS and ARGUMENTS.index(name) != place:
+            cause = f"its argument {place + 1} is called {name}"
+            raise KernelMistake(function, None, cause, wanted)
 
 
 def check_source(function: Callable[..., Any], answers: Collection[int] | None) -> None:
@@ -63,7 +72,8 @@ def check_source(function: Callable[..., Any], answers: Collection[int] | None) 
                 if value is not None and value not in answers:
                     line = first + each.lineno - 1
                     cause = f"it answers {value}, which has no meaning here"
-                    raise KernelMistake(function, line, cause, accepted_answers(answers))
+                    remedy = accepted_answers(answers, value)
+                    raise KernelMistake(function, line, cause, remedy)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div):
             if _constant(node.right, function) == 0:
                 raise KernelMistake(
@@ -78,11 +88,13 @@ def check_source(function: Callable[..., Any], answers: Collection[int] | None) 
                 )
 
 
-def accepted_answers(answers: Collection[int]) -> str:
-    """What a kernel may answer, for people."""
+def accepted_answers(answers: Collection[int], answered: int) -> str:
+    """What a kernel may answer instead of `answered`, for people."""
     if isinstance(answers, range):
         return f"{answers.start} or more is accepted"
-    return f"{', '.join(map(str, sorted(answers)))} are accepted"
+    accepted = f"{', '.join(map(str, sorted(answers)))} are accepted"
+    declared = answer_sets.declared_by(answered, answers)
+    return f"{accepted}; {declared}" if declared else accepted
 
 
 def zero_divisor(divided: int | None) -> tuple[str, str]:

@@ -2,7 +2,8 @@
 
 A compiled kernel is called off the GIL, so nothing catches what it raises. It draws from its own
 generator alone, as a seed has one outcome. It ends, and gives each variable a value before a use of
-it, as machine code reads what lies in the register otherwise.
+it, as machine code reads what lies in the register otherwise. Its numbers are int64. It prints
+nothing: what a command prints is data.
 """
 
 from __future__ import annotations
@@ -15,6 +16,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from orchestrator.engine.kernel_mistakes import KernelMistake
+from orchestrator.engine.kernel_numbers import (
+    ALL_INT64,
+    INT64,
+    MULTIPLY,
+    check_constants,
+    is_literal,
+    is_power,
+    literal_value,
+)
+from orchestrator.engine.settable_fields import ENTITY, FRAME, settable_by
 
 RANDOM_MODULES = ("random", "numpy.random", "secrets")
 """Modules whose generators the seed of a plan does not reach."""
@@ -39,11 +50,13 @@ def check_function(function: Any) -> None:
         raise KernelMistake(function, None, "it is a generator", "return one answer, do not yield")
 
 
-def check_rules(function: Callable[..., Any], *, helper: bool = False) -> None:
+def check_rules(function: Callable[..., Any], kind: str = "", *, helper: bool = False) -> None:
     """Raise KernelMistake for the first rule that the source of a kernel breaks.
 
-    A `helper` has arguments of its own: which of them are parameters is not known.
+    `kind` of algorithm: which fields it may assign to; none: all. A `helper` has arguments of its
+    own: which of them are parameters, the entity or the frame is not known.
     """
+    check_constants(function)
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -54,13 +67,46 @@ def check_rules(function: Callable[..., Any], *, helper: bool = False) -> None:
         return
     arguments = [one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)]
     params = "" if helper or len(arguments) < 2 else arguments[1]
-    for line, cause, remedy in _broken(node, function, params):
+    own = [] if helper else arguments
+    for line, cause, remedy in (*_broken(node, function, params), *_assigned(node, kind, own)):
         raise KernelMistake(function, first + line - 1, cause, remedy)
     unset = _Assignments(node, arguments).first_unset()
     if unset is not None:
         cause = f"{unset.id} has no value on a path to this line"
         remedy = "give it one before the branch"
         raise KernelMistake(function, first + unset.lineno - 1, cause, remedy)
+
+
+def _assigned(
+    function_node: ast.FunctionDef, kind: str, arguments: list[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Line, cause and remedy of each assignment to a field that is not the kernel's to set."""
+    for node in ast.walk(function_node):
+        if not isinstance(node, ast.Attribute | ast.Subscript) or not _is_stored(node):
+            continue
+        root = _root(node)
+        for place in (ENTITY, FRAME):
+            fields = settable_by(kind, place)
+            field = _first_field(node)
+            if fields is None or arguments[place : place + 1] != [root] or field in fields:
+                continue
+            names = [f"{root}.{one}" for one in sorted(fields)]
+            remedy = f"it may set {', '.join(names)}" if names else "it may set none of its fields"
+            kind_words = kind.replace("_", " ")
+            yield node.lineno, f"it assigns to {root}.{field}, which no {kind_words} sets", remedy
+
+
+def _is_stored(node: ast.Attribute | ast.Subscript) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _first_field(node: ast.expr) -> str:
+    """The field that follows the name which a chain of attributes and items begins with."""
+    found = ""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        found = node.attr if isinstance(node, ast.Attribute) else found
+        node = node.value
+    return found
 
 
 def _broken(
@@ -78,6 +124,13 @@ def _broken(
         elif isinstance(node, ast.Call) and _draws(node.func, function, local):
             remedy = "draw with lfsr_next(state.lfsr): a seed has one outcome"
             yield node.lineno, f"it calls {ast.unparse(node.func)}", remedy
+        elif isinstance(node, ast.Call) and _prints(node.func, function, local):
+            remedy = "that works uncompiled alone, with NUMBA_DISABLE_JIT=1: take it out"
+            yield node.lineno, "it prints", remedy
+        elif isinstance(node, ast.BinOp | ast.AugAssign) and is_power(node):
+            yield node.lineno, f"it computes {ast.unparse(node)}, which is not checked", MULTIPLY
+        elif isinstance(node, ast.BinOp) and is_literal(node) and literal_value(node) not in INT64:
+            yield node.lineno, f"{ast.unparse(node)} is beyond an int64", ALL_INT64
         elif isinstance(node, ast.Global):
             yield node.lineno, f"it assigns to the global {node.names[0]}", _IN_STATE
         elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -89,6 +142,13 @@ def _broken(
 
 
 _IN_STATE = "keep what changes in its state"
+
+
+def _prints(called: ast.expr, function: Callable[..., Any], local: set[str]) -> bool:
+    """True for a call of Python's own `print`."""
+    if not isinstance(called, ast.Name) or called.id in local or called.id != "print":
+        return False
+    return called.id not in function.__globals__
 
 
 def _root(node: ast.expr) -> str | None:

@@ -15,6 +15,9 @@ from fractions import Fraction
 from orchestrator.interchange.source_text import SourceText, Token, Words
 from orchestrator.plan.units import UnitError, parse_duration, parse_rate, parse_ratio
 
+LEAST_RATE, MOST_RATE = 10**3, 10**13
+"""Rates of links that plans accept (bit/s)."""
+
 MOST_NODES = 1 << 16
 MOST_LINKS = 1 << 20
 MOST_FLOWS = 50_000_000
@@ -98,10 +101,18 @@ def _links(source: SourceText, words: Words, nodes: int, count: int) -> Iterator
         if ends[0] == ends[1]:
             accepted = "two different ends are expected"
             raise source.refused(f"link {number}", token.text, accepted, token.line)
-        rate = source.parsed("rate", words.take("rate", expected), parse_rate)
+        rate = source.parsed("rate", words.take("rate", expected), _link_rate)
         delay = source.parsed("delay", words.take("delay", expected), parse_duration)
         loss = source.parsed("error rate", words.take("error rate", expected), _probability)
         yield TopologyLink((ends[0], ends[1]), rate, delay, loss)
+
+
+def _link_rate(text: str) -> int:
+    """The rate of a link, in bit/s, as plans accept it. Raises UnitError."""
+    rate = parse_rate(text)
+    if not LEAST_RATE <= rate <= MOST_RATE:
+        raise UnitError("1kb/s to 10Tb/s are expected")
+    return rate
 
 
 def _probability(text: str) -> Fraction:

@@ -24,6 +24,7 @@ from orchestrator.run.manifest import build_manifest, remote_manifest
 from orchestrator.run.run_folder import RunFolder
 from orchestrator.run.run_result import judge_recording
 from orchestrator.run.source_digest import digest_of
+from orchestrator.run.target_answers import probe_target, run_target
 from orchestrator.target import Cards, Target
 
 if TYPE_CHECKING:
@@ -151,8 +152,8 @@ def _execute(
 
     def measure() -> tuple[ResolvedPlan, Recording]:
         if session is None or not place.capabilities & OF_SESSIONS:
-            return resolved, place.run(resolved, tell)
-        recording = place.run(resolved, tell, session)
+            return resolved, run_target(place, resolved, tell)
+        recording = run_target(place, resolved, tell, session)
         if Capability.LIVE not in place.capabilities:
             return resolved, recording
         from orchestrator.live.recording_marks import mark_live_changes
@@ -183,7 +184,7 @@ def _frozen(frozen: Frozen | None, ran: ResolvedPlan) -> dict[str, Any]:
 
 def refuse_unsupported(place: Target, resolved: ResolvedPlan) -> None:
     """Raises Refused when the target is unavailable here, or lacks a capability of the plan."""
-    if (refusal := place.probe()) is not None:
+    if (refusal := probe_target(place)) is not None:
         raise refusal
     refuse_missing_capabilities(place, resolved)
 

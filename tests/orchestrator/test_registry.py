@@ -21,6 +21,7 @@ from orchestrator.plan import Plan
 from orchestrator.plan.algorithm_params import Params, Size
 from orchestrator.registry import GROUP, Registry, UnknownAlgorithm
 from orchestrator.run.execute_run import run
+from orchestrator.targets.simulated import Simulated
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import Empty, line_of_three
 
@@ -34,8 +35,8 @@ SHIPPED = {
 }
 
 
-def point(name: str) -> Algorithm:
-    return congestion_point(name, "does nothing", Empty, STATE)
+def point(name: Any) -> Algorithm:
+    return congestion_point(name, "does nothing", Empty, STATE, arrival=lambda *_: 0)
 
 
 def installed() -> list[EntryPoint]:
@@ -108,6 +109,27 @@ def fail(*_: Any) -> Any:
         ("tailback_algorithms", fail, "tailback_algorithms: RuntimeError: first line"),
         ("tailback_algorithms", lambda: ["no algorithm"], "'no algorithm' is not an Algorithm"),
         ("tailback_algorithms", lambda: None, "tailback_algorithms: TypeError"),
+        ("tailback_algorithms", lambda: point("good"), "it returned Algorithm(name='good'"),
+        ("tailback_algorithms", lambda: sys.exit(0), "tailback_algorithms: SystemExit: 0"),
+        ("tailback_algorithms", lambda: [point("")], "'' names no congestion_point"),
+        ("tailback_algorithms", lambda: [point("two words")], "'two words' names no"),
+        ("tailback_algorithms", lambda: [point(5)], "5 names no congestion_point; a name has"),
+        (
+            "tailback_algorithms",
+            lambda: [congestion_point("odd", "", Empty, STATE)],
+            "its congestion_point 'odd' has no kernel and no messages",
+        ),
+        (
+            "tailback_algorithms",
+            lambda: [congestion_point("odd", "", Empty, ["seen"], arrival=fail)],
+            "TypeError: odd: its state is ['seen']; make it with record(",
+        ),
+        (
+            "tailback_algorithms",
+            lambda: [congestion_point("odd", "", Empty, None, arrival=fail)],
+            "TypeError: odd: its state is None; make it with record(",
+        ),
+        ("tailback_targets", lambda: [Simulated()], "its target 'simulated' is left out"),
         ("tailback_algorithms", lambda: [congestion_point], "is not an Algorithm"),
         (
             "tailback_algorithms",
@@ -386,7 +408,7 @@ def test_parameters_without_a_sound_default_are_one_sentence(
     params: Any, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def made() -> list[Algorithm]:
-        return [congestion_point("odd", "for a test", params, STATE)]
+        return [congestion_point("odd", "for a test", params, STATE, arrival=lambda *_: 0)]
 
     registry = Registry([*installed(), entry_point(monkeypatch, "odd", tailback_algorithms=made)])
     assert "qcn-cp" in names(registry)
@@ -415,3 +437,39 @@ def test_an_entry_point_to_what_is_no_plugin_is_one_sentence(
     assert cause in problem
     assert "entry point" in problem
     assert "qcn-cp" in names(registry)
+
+
+SOURCE = """import json
+
+def deep():
+    return json.loads("{")
+
+FAULT
+
+def tailback_algorithms():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "line", "told"),
+    [
+        ("deep()", 4, "JSONDecodeError"),
+        ("import no_such_module_at_all", 6, "ModuleNotFoundError"),
+        ("raise SystemExit(0)", 6, "SystemExit: 0"),
+        ("", None, "its tailback_algorithms is no hook yet; decorate it with @hookimpl"),
+    ],
+)
+def test_an_error_while_it_is_loaded_has_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, line: int | None, told: str
+) -> None:
+    path = tmp_path / "faulty_in_test.py"
+    path.write_text(SOURCE.replace("FAULT", fault), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry([EntryPoint("faulty", path.stem, GROUP), *installed()])
+    sys.modules.pop(path.stem, None)
+    (problem,) = registry.problems
+    assert told in problem
+    assert "\n" not in problem
+    if line is not None:
+        assert f"{path}:{line}: " in problem

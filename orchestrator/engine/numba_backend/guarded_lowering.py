@@ -1,4 +1,5 @@
-"""Lowering of kernels with guards: answers, divisions and sums are checked where they are made.
+"""Lowering of kernels with guards: answers, divisions, products, shifts and indices are checked
+where they are made.
 
 A check costs a branch that is not taken; of an answer that is a constant LLVM leaves nothing. What
 a fault leaves behind is described in `engine.kernel_guards`.
@@ -6,8 +7,9 @@ a fault leaves behind is described in `engine.kernel_guards`.
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
@@ -27,6 +29,64 @@ llvm.add_symbol(kernel_guards.CELL_SYMBOL, kernel_guards.CELL.ctypes.data)
 
 class GuardedLower(PlainLower):
     """Lowers a kernel, or a function of a plugin that kernels call."""
+
+    _bounded: tuple[str, Any] | None = None
+    """Variable of the index that is used next, and the place within the array that stands for it.
+    """
+
+    def loadvar(self, name: str) -> Any:
+        if self._bounded is not None and self._bounded[0] == name:
+            return self._bounded[1]
+        return super().loadvar(name)
+
+    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
+        line = index_var.loc.line
+        with self._index_within(target_var, index_var, signature.args[1], line):
+            return super().lower_setitem(target_var, index_var, value_var, signature)
+
+    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        with self._index_within(value, index, signature.args[1], expr.loc.line):
+            return super().lower_getitem(resty, expr, value, index, signature)
+
+    @contextlib.contextmanager
+    def _index_within(self, array: Any, index: Any, kind: Any, line: int) -> Iterator[None]:
+        """Within this block `index` is a place of the array: 0 after a fault was noted."""
+        array_type, index_type = self.typeof(array.name), self.typeof(index.name)
+        numbers = kind.types if isinstance(kind, types.UniTuple | types.Tuple) else (kind,)
+        if not isinstance(array_type, types.Array | types.BaseTuple) or not all(
+            isinstance(one, types.Integer) for one in numbers
+        ):
+            yield
+            return
+        self._line = line
+        builder, given = self.builder, self.loadvar(index.name)
+        lengths = self._lengths(array_type, array.name)
+        is_tuple = isinstance(index_type, types.BaseTuple)
+        parts = cgutils.unpack_tuple(builder, given) if is_tuple else [given]
+        own = index_type.types if is_tuple else (index_type,)
+        bounded = given
+        for place, (part, part_type, length) in enumerate(zip(parts, own, lengths, strict=False)):
+            number = self.context.cast(builder, part, part_type, types.int64)
+            inside = builder.and_(
+                builder.icmp_signed("<", number, length),
+                builder.icmp_signed(">=", number, builder.neg(length)),
+            )
+            with builder.if_then(builder.not_(inside), likely=False):
+                self._note(kernel_guards.INDEX, number, length)
+            chosen = builder.select(inside, part, part.type(0))
+            bounded = builder.insert_value(bounded, chosen, place) if is_tuple else chosen
+        self._bounded = index.name, bounded
+        try:
+            yield
+        finally:
+            self._bounded = None
+
+    def _lengths(self, kind: Any, name: str) -> list[Any]:
+        """Length of each dimension of an array, or of a tuple."""
+        if isinstance(kind, types.BaseTuple):
+            return [WORD(len(kind))]
+        array = self.context.make_array(kind)(self.context, self.builder, self.loadvar(name))
+        return list(cgutils.unpack_tuple(self.builder, array.shape, kind.ndim))
 
     def lower_inst(self, inst: Any) -> None:
         function = self.func_ir.func_id.func
@@ -71,6 +131,12 @@ class GuardedLower(PlainLower):
             zero = self.builder.icmp_signed("==", right, WORD(0))
             with self.builder.if_then(zero, likely=False):
                 self._note(kernel_guards.DIVISION, left, right)
+        if plain is operator.rshift:
+            left, right = self._operands(expr, signature)
+            with self.builder.if_then(
+                self.builder.icmp_unsigned(">", right, WORD(63)), likely=False
+            ):
+                self._note(kernel_guards.SHIFT_BACK, left, right)
         if resty != types.int64 or plain not in (operator.mul, operator.lshift):
             return super().lower_binop(resty, expr, op)
         left, right = self._operands(expr, signature)

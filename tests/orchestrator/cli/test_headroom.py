@@ -33,6 +33,11 @@ def test_the_sum_and_its_parts(tailback):
         ("--cable", "40000001"),
         ("--cell", "-1"),
         ("--frame", "1Gb/s"),
+        ("--frame", "0"),
+        ("--frame", "63B"),
+        ("--frame", "66KB"),
+        ("--peer-frame", "0B"),
+        ("--peer-frame", "5B"),
     ],
 )
 def test_what_cannot_be_is_refused(tailback, option, value):

@@ -11,12 +11,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from orchestrator.algorithm import congestion_point, delay_line, reaction_point, traffic
 from orchestrator.engine import kernel_guards
 from orchestrator.engine.jit import DISABLED
-from orchestrator.engine.records import record
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.plan.algorithm_params import Params
@@ -26,9 +26,15 @@ from orchestrator.targets.simulated import Simulated
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import Table, line_of_three
 
-STATE = record("count", "zero", "much")
+STATE = np.dtype(
+    [(name, np.int64) for name in ("count", "zero", "much")]
+    + [("row", np.int64, (4,)), ("grid", np.int64, (3, 2))]
+)
 HEAD = "state, params, entity, frame, now, message"
 SOURCE = f'''from tailback.plugin import compiled
+
+
+TABLE = (5, 6, 7)
 
 
 @compiled
@@ -42,7 +48,7 @@ def kernel({HEAD}):
     state.count += 1
     {{body}}
 '''
-FIRST = 10
+FIRST = 13
 """Line of `def kernel` in it; its body begins three below."""
 
 FAULTS = {
@@ -60,6 +66,18 @@ FAULTS = {
                 0, "int64", "divide first"),
     "shift": ("state.much = (1 << 40) + now\n    state.much = state.much << 60\n    return 0",
               1, "int64", "divide first"),
+    "shift back": ("return (state.count >> (state.count - 4)) * 0", 0, ">> -3", "places"),
+    "shift back too far": ("return (now >> (state.count + 63)) * 0", 0, ">> 64", "places"),
+    "index": ("state.row[state.count + 3] = 9\n    return 0", 0, "index 4 is beyond", "0 to 3"),
+    "index below": ("state.row[-4 - state.count] = 9\n    return 0", 0, "index -5 is", "0 to 3"),
+    "index that is read": ("return state.row[state.count + 99]", 0, "index 100 is", "0 to 3"),
+    "index in place": ("state.row[state.count + 3] += 1\n    return 0", 0, "index 4", "0 to 3"),
+    "index as a number": ("state.row[7] = 1\n    return 0", 0, "index 7 is beyond", "0 to 3"),
+    "index of two": ("state.grid[2, state.count + 1] = 1\n    return 0", 0, "index 2", "0 to 1"),
+    "index of rows": ("return state.grid[state.count + 2][1]", 0, "index 3", "0 to 2"),
+    "index of a table": ("return TABLE[state.count + 2] * 0", 0, "ind", "bound the index"),
+    "drop": ("return 4 + state.count", 0, "it answered 5", "declare `drops`"),
+    "lane": ("return 16 + state.count", 0, "it answered 17", "declare `changes_lane`"),
 }  # fmt: skip
 """Name -> body, line in it (None: in the helper), cause, remedy."""
 
@@ -105,7 +123,7 @@ def simulate(monkeypatch: pytest.MonkeyPatch, algorithm: object, table: Table) -
 def test_one_sentence_with_plugin_kernel_line_value_and_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    if DISABLED and name == "shift":
+    if DISABLED and name.startswith("shift"):
         pytest.skip("a shift of NumPy's numbers says nothing")
     body, line, cause, remedy = FAULTS[name]
     module = module_of(tmp_path, name, body)
@@ -116,10 +134,11 @@ def test_one_sentence_with_plugin_kernel_line_value_and_remedy(
     assert "\n" not in text
     assert "congestion_point 'mine', kernel 'arrival'" in text
     if line is not None:  # uncompiled, a kernel is known to have answered when it is over
-        at = FIRST if DISABLED and name.startswith("answer") else FIRST + 3 + line
+        answered = name.startswith(("answer", "drop", "lane"))
+        at = FIRST if DISABLED and answered else FIRST + 3 + line
         assert f"{module.__file__}:{at}: kernel kernel: " in text
     elif not DISABLED:
-        assert f"{module.__file__}:7: kernel share: " in text
+        assert f"{module.__file__}:10: kernel share: " in text
     assert cause in text
     assert remedy in text
 
@@ -169,7 +188,7 @@ def test_a_sound_run_after_a_fault_is_a_sound_run(
 @pytest.mark.skipif(DISABLED, reason="it is what this runs")
 def test_uncompiled_kernels_are_refused_alike() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    some = "answer or division or every_kind"
+    some = "answer or division or every_kind or index"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
         [*command, "-k", some], env=environment, capture_output=True, text=True, check=False

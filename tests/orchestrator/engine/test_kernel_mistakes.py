@@ -42,7 +42,17 @@ class Marks(Params):
 MISTAKES = {
     "misspelt field": (HEAD, "state.coutn += 1\n    return 0", 2, "no field 'coutn'", "count"),
     "misspelt entity": (HEAD, "state.count = queue.bites\n    return 0", 2, "'bites'", "bytes"),
-    "arity": ("state, params, queue, frame, now", "return 0", 1, "takes 5 arguments", "message"),
+    "arity": (
+        HEAD.removesuffix(", message"), "return 0", 1, "frame, now); a kernel takes", "message"),
+    "default": (f"{HEAD}, more=3", "return 0", 1, "more=3); a kernel takes", "message"),
+    "any arguments": ("*all", "return 0", 1, "it takes (*all)", "message"),
+    "by name alone": (HEAD.replace("now, ", "now, *, "), "return 0", 1, "it takes (", "message"),
+    "order": (
+        HEAD.replace("state, params", "params, state"), "state.count = 1\n    return 0", 1,
+        "argument 1 is called params", "(state, params,"),
+    "order of records": (
+        HEAD.replace("queue, frame", "frame, queue"), "return frame.bytes > 3", 1,
+        "argument 3 is called frame", "(state, params,"),
     "no return": (HEAD, "state.count += 1", None, "without an answer", "return 0"),
     "path without return": (
         HEAD, "if now > 5:\n        return 1", None, "without an answer", "return 0"),
@@ -81,10 +91,10 @@ def module_of(folder: Path, name: str, arguments: str, body: str) -> ModuleType:
     return module
 
 
-def address(kernel: Callable[..., int], event: str = "arrival") -> int:
+def address(kernel: Callable[..., int], event: str = "arrival", kind: str = "") -> int:
     entity = ENTITIES["congestion_point"]
     answers = answers_of("congestion_point", event)
-    return kernel_address(kernel, STATE, Marks.dtype(), entity, answers)
+    return kernel_address(kernel, STATE, Marks.dtype(), entity, answers, kind)
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
 import numba
 import pytest
 
+from orchestrator.algorithm import ENTITIES
 from orchestrator.engine.jit import DISABLED, compiled
-from orchestrator.engine.kernel_mistakes import KernelMistake
+from orchestrator.engine.kernel_mistakes import KernelMistake, check_arguments
+from orchestrator.engine.kernel_rules import check_rules
+from orchestrator.engine.records import FRAME as FRAME_RECORD
+from orchestrator.engine.settable_fields import ENTITY, FRAME, SETTABLE
+from orchestrator.kernel_contracts import CONTRACTS
+from orchestrator.registry import Registry
 from tests.orchestrator.engine.test_kernel_mistakes import HEAD, address, module_of
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="kernels are not compiled")
@@ -35,6 +42,23 @@ BROKEN = {
         "if now > 5:\n        x = 1\n    elif now > 3:\n        x = 0\n    return x",
         6, "x has no value", "before"),
     "unset in a sum": ("if now:\n        x = 1\n    x += 1\n    return 0", 4, "x has", "before"),
+    "print": ("print(now)\n    return 0", 2, "it prints", "NUMBA_DISABLE_JIT=1"),
+    "power": ("return queue.bytes ** 9 > 3", 2, "queue.bytes ** 9, which is not", "multiply"),
+    "power in place": ("now **= 2\n    return 0", 2, "which is not checked", "multiply"),
+    "power of a number": ("return 2 ** now > 5", 2, "2 ** now, which is not", "multiply"),
+    "literal": ("return now < 9223372036854775808", 2, "9223372036854775808 is beyond", "int64"),
+    "literal of many digits": (f"return now < {10**90}", 2, "a number is beyond an int64", "all"),
+    "literal by a power": ("return now < 2**70", 2, "2 ** 70 is beyond an int64", "int64"),
+    "literal by a shift": ("return now < 1 << 64", 2, "18446744073709551616 is", "int64"),
+    "literal by a product": (
+        "return now < 4000000000 * 3000000000", 2, "12000000000000000000 is beyond", "int64"),
+    "global number": ("return now < HUGE", 2, f"{2**63} is beyond an int64", "int64"),
+    "field of the queue": (
+        "queue.bytes = 0\n    return 0", 2, "queue.bytes, which no congestion point sets",
+        "queue.congestion_point_timer"),
+    "field of the frame": (
+        "if now:\n        frame.length += 8\n    return 0", 3, "frame.length, which no",
+        "frame.mark"),
     "in a helper": (
         "return late(now)\n\n@compiled\ndef late(x):\n    assert x < 3\n    return x",
         6, "kernel late: it asserts", "answer"),
@@ -47,9 +71,13 @@ SOUND = {
     "set in a loop": "for i in range(3):\n        x = i\n    return x % 2",
     "set on all paths": "if now > 5:\n        x = 1\n    else:\n        x = 0\n    return x",
     "set or answered": "if now > 5:\n        x = 1\n    else:\n        return 0\n    return x",
+    "largest numbers": "return -(2**62) < now < 2**62 + (2**62 - 1) and now < 10**18",
+    "fields to set": "queue.congestion_point_timer = now + 5\n    frame.mark = 3\n    return 0",
     "item of a local": "x = (1, 2)\n    return x[0]",
 }
-IMPORTS = "\nimport random\nfrom random import randrange\n\nARRAY = np.zeros(4, np.int64)\n"
+IMPORTS = (
+    "\nimport random\nfrom random import randrange\n\nARRAY, HUGE = np.zeros(4, np.int64), 2**63\n"
+)
 
 
 def named(folder: Path, name: str, body: str):
@@ -63,7 +91,7 @@ def test_one_sentence(tmp_path: Path, name: str) -> None:
     body, line, cause, remedy = BROKEN[name]
     kernel = named(tmp_path, name, body)
     with pytest.raises(KernelMistake) as caught:
-        address(kernel)
+        address(kernel, kind="congestion_point")
     text = str(caught.value)
     first = inspect.getsourcelines(kernel)[1]
     assert text.startswith(f"{kernel.__code__.co_filename}:{first + line - 1}: ")
@@ -74,7 +102,7 @@ def test_one_sentence(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_kernels_are_compiled(tmp_path: Path, name: str) -> None:
-    assert address(named(tmp_path, f"sound {name}", SOUND[name]))
+    assert address(named(tmp_path, f"sound {name}", SOUND[name]), kind="congestion_point")
 
 
 class Holder:
@@ -113,3 +141,24 @@ def test_what_is_no_plain_function_is_named(function, cause: str) -> None:
     with pytest.raises(KernelMistake, match=cause) as caught:
         address(function)
     assert "?" not in str(caught.value)
+
+
+def test_fields_to_set_are_those_of_the_contract() -> None:
+    for kind, places in SETTABLE.items():
+        texts = " ".join(one.sets for one in CONTRACTS[kind].values())
+        named = set(re.findall(r"\w+", texts)) | {"feedback_value"}  # of the scripted point alone
+        records = {ENTITY: ENTITIES[kind], FRAME: FRAME_RECORD}
+        for place, fields in places.items():
+            assert fields <= named, kind
+            assert fields <= set(records[place].names or ()), kind
+
+
+def test_shipped_kernels_keep_the_rules() -> None:
+    """Their machine code may be loaded from the cache, without a look at their source."""
+    checked = 0
+    for algorithm in Registry.load().algorithms:
+        for kernel in (*algorithm.kernels.values(), *algorithm.timers.values()):
+            check_arguments(kernel)
+            check_rules(kernel, algorithm.kind)
+            checked += 1
+    assert checked > 60

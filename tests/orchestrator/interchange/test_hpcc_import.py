@@ -209,6 +209,10 @@ def changed(text: str, *changes: tuple[str, str]) -> str:
     ("files", "message"),
     [
         ({"topology": changed(TOPOLOGY, ("25Gbps", "25G"))}, "topology.txt:3: rate: '25G'"),
+        *(
+            ({"topology": changed(TOPOLOGY, ("25Gbps", rate))}, f"txt:3: rate: '{rate}'.*1kb/s to")
+            for rate in ("0Gbps", "0bps", "999bps", "11Tbps")
+        ),
         ({"topology": changed(TOPOLOGY, ("1us", "1"))}, "topology.txt:3: delay: '1'"),
         ({"topology": changed(TOPOLOGY, ("1 4", "1 9"))}, "topology.txt:4: link 1: '9'"),
         ({"topology": changed(TOPOLOGY, ("1 4", "4 4"))}, "4: link 1: '4'.*two different ends"),

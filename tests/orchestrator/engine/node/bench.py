@@ -12,6 +12,7 @@ import numpy as np
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.world_builder import Sizes, WorldBuilder
+from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.actors import SAMPLER_ACTOR, WAKE_LINE, WAKE_PORT, WAKE_QUEUE
 from orchestrator.engine.node.descriptor_pool import take, unused_descriptors
 from orchestrator.engine.node.event_loop import simulate
@@ -37,6 +38,24 @@ NO_ALGORITHM = {"congestion_point": NONE, "pause": NONE, "notification_point": N
 NO_TIMER = {"congestion_point_timer": NEVER, "pause_timer": NEVER, "watchdog_timer": NEVER}
 
 
+def declared(kind, kernels):
+    """What an algorithm declares so that its kernels may give any answer."""
+    if kind != "congestion_point":
+        return {}
+    at_arrival = "arrival" in kernels
+    return {
+        "drops": tuple(event for event in ("arrival", "departure") if event in kernels),
+        "trims": at_arrival,
+        "changes_lane": at_arrival,
+    }
+
+
+@compiled
+def add_mark(frame, mark):
+    """Mark a frame, in a kernel of any kind: those of a pause may not."""
+    frame.mark = frame.mark | mark
+
+
 def at_queue(state, params, queue, frame, now, message):
     """A frame comes to a queue."""
     state.came += 1
@@ -47,7 +66,7 @@ def at_queue(state, params, queue, frame, now, message):
     message.feedback = state.feedback
     message.offset = state.offset
     message.mark = state.searches
-    frame.mark = frame.mark | state.mark
+    add_mark(frame, state.mark)
     return state.answer
 
 
@@ -61,7 +80,7 @@ def from_queue(state, params, queue, frame, now, message):
     message.feedback = state.feedback
     message.offset = state.offset
     message.mark = state.searches
-    frame.mark = frame.mark | state.mark
+    add_mark(frame, state.mark)
     return state.answer
 
 
@@ -71,7 +90,7 @@ def at_node(state, params, node, frame, now, message):
     state.length = frame.length
     state.now = now
     message.feedback = state.feedback
-    frame.mark = frame.mark | state.mark
+    add_mark(frame, state.mark)
     return state.answer
 
 
@@ -105,7 +124,11 @@ class Bench:
         builder = WorldBuilder(seed=1)
         builder.lane_of = [0, 1] * 4
         self.rows = {
-            name: builder.instance(name, Algorithm(name, kind, "", Empty, STATE, kernels), Empty())
+            name: builder.instance(
+                name,
+                Algorithm(name, kind, "", Empty, STATE, kernels, **declared(kind, kernels)),
+                Empty(),
+            )
             for name, (kind, kernels) in ALGORITHMS.items()
         }
         waits_for_nobody = {"receiver": NONE, "notification_point": NONE, "reacting_head": NONE}

@@ -12,7 +12,7 @@ from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.engine.kernel_answers import LANE
 from orchestrator.engine.records import record as fields
-from orchestrator.errors import BadInput, Refused, RunFailed
+from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
 from orchestrator.plan.plugin_catalog import Use
 from orchestrator.recording import Recording
@@ -154,7 +154,7 @@ def test_frames_find_their_lane_by_the_threshold() -> None:
 
 def test_changes_that_nobody_announced_make_no_result() -> None:
     silent = point(every_third, changes_lane=False)
-    with pytest.raises(RunFailed, match=r"switch\.far/p0: its congestion point sent \d+ frames on"):
+    with pytest.raises(BadInput, match=r"kernel 'arrival': .*declare `changes_lane` at the"):
         ran(world(silent, {}))
 
 
