@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -182,13 +183,15 @@ def test_a_wrong_parameter_of_it_is_bad_input(threshold: Command, tmp_path: Path
 
 
 SENTENCES = {
-    "no-import": "plugin no-import of no-import 1.0 (no_import) is not usable: "
-    "ModuleNotFoundError: No module named 'a_library_that_nobody_has'",
-    "odd-algorithm": "plugin odd-algorithm of odd-algorithm 1.0 (odd_algorithm) is not usable: "
-    "tailback_algorithms: ValueError: odd-cp: kind 'router' is none of congestion_point, ",
-    "odd-target": "plugin odd-target of odd-target 1.0 (odd_target) is not usable: "
-    "tailback_targets: 'the moon' is no orchestrator.target.Target",
+    "no-import": r"plugin no-import of no-import 1\.0 \(no_import\) is not usable: "
+    r"\S+/no_import\.py:2: ModuleNotFoundError: No module named 'a_library_that_nobody_has'",
+    "odd-algorithm": r"plugin odd-algorithm of odd-algorithm 1\.0 \(odd_algorithm\) is not usable: "
+    r"tailback_algorithms: \S+/odd_algorithm\.py:10: ValueError: odd-cp: kind 'router' is none of "
+    "congestion_point, ",
+    "odd-target": r"plugin odd-target of odd-target 1\.0 \(odd_target\) is not usable: "
+    r"tailback_targets: 'the moon' is no orchestrator\.target\.Target",
 }
+"""Patterns."""
 
 
 @pytest.mark.parametrize("name", SENTENCES)
@@ -197,9 +200,9 @@ def test_each_broken_package_is_one_sentence_of_tailback_plugins(wrong: Command,
     assert done.returncode == 0
     told = [line for line in done.stderr.splitlines() if f"plugin {name} " in line]
     assert len(told) == 1
-    assert told[0].startswith(f"tailback: {SENTENCES[name]}")
+    assert re.match(f"tailback: {SENTENCES[name]}", told[0])
     found = json.loads(done.stdout)
-    assert len([p for p in found["problems"] if p.startswith(SENTENCES[name])]) == 1
+    assert len([p for p in found["problems"] if re.match(SENTENCES[name], p)]) == 1
     assert {"threshold-cp", "qcn-cp"} <= {plugin["name"] for plugin in found["plugins"]}
     assert "Traceback" not in done.stderr
 
@@ -219,7 +222,7 @@ def test_a_plan_that_needs_the_broken_one_is_bad_input_and_told_why(
     done = tailback(wrong, "run", plan, "--out", tmp_path / "runs")
     assert done.returncode == 2
     assert "unknown congestion_point 'odd-cp'" in done.stderr
-    assert SENTENCES["odd-algorithm"] in done.stderr
+    assert re.search(SENTENCES["odd-algorithm"], done.stderr)
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "runs").exists()
 

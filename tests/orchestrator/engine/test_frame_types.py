@@ -217,7 +217,10 @@ def test_a_type_in_the_way_of_another_is_refused(
 def test_an_algorithm_that_sends_what_nobody_describes_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    mine = congestion_point("mine", "", Empty, record("x"), sends=(60,))
+    def arrival(state, params, queue, frame, now, message):
+        return 0
+
+    mine = congestion_point("mine", "", Empty, record("x"), arrival=arrival, sends=(60,))
     plugin = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [mine])
     registry = Registry([*entry_points(group=GROUP), plugin])
     assert "mine" not in {each.name for each in registry.algorithms}

@@ -377,8 +377,10 @@ MUTANTS = (
         "priorities above 3 forgotten",
         "pause.class",
         STOP,
-        "    message.kind = PFC_FRAME\n    return pause_above_high_mark",
-        "    message.kind = PFC_FRAME\n    queue.priorities &= 15\n    return pause_above_high_mark",
+        'def on_enqueue(state, params, queue, frame, now, message):\n    """A frame went in."""\n',
+        "from tailback.plugin import compiled\n\n\n"
+        "@compiled\ndef forget(queue):\n    queue.priorities &= 15\n\n\n"
+        "def on_enqueue(state, params, queue, frame, now, message):\n    forget(queue)\n",
         plan="pfc",
         plugin="pfc",
     ),

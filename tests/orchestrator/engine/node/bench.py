@@ -12,6 +12,7 @@ import numpy as np
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.world_builder import Sizes, WorldBuilder
+from orchestrator.capability import Capability
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.actors import SAMPLER_ACTOR, WAKE_LINE, WAKE_PORT, WAKE_QUEUE
 from orchestrator.engine.node.descriptor_pool import take, unused_descriptors
@@ -47,6 +48,8 @@ def declared(kind, kernels):
         "drops": tuple(event for event in ("arrival", "departure") if event in kernels),
         "trims": at_arrival,
         "changes_lane": at_arrival,
+        "keeps_one_stamp": True,
+        "needs": frozenset({Capability.STAMPS}),
     }
 
 
