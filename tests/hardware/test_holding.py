@@ -34,7 +34,8 @@ def sent(*told: tuple[int, int], kind: int = PAUSE, priority: int = 3) -> Frames
             fields["offset"][row] = quanta << 16
     times = np.array([at for at, _ in told], np.int64)
     out = np.ones(len(told), bool)
-    return Frames(times, out, np.full(len(told), 60), fields)
+    octets = np.zeros((len(told), 60), np.uint8)
+    return Frames(times, out, np.full(len(told), 60), fields, octets)
 
 
 def test_a_pause_that_is_said_again_goes_on_and_0_quanta_end_it() -> None:

@@ -71,7 +71,9 @@ def test_deficit_round_robin_shares_a_nic_by_quanta_within_its_bound(
     flows = classes(*lengths[: len(quanta)])
     got = received(host(drr(*quanta), flows, seed=seed, priorities=priorities))
     total = sum(got.values())
-    assert total == pytest.approx(15 * MS * LINK, rel=0.001)
+    # a longest frame that had begun before the phase, and its time on the second link, twice as
+    # fast; clocks of 100 ppm
+    assert abs(total - 15 * MS * LINK) <= 1.5 * 1_500 + 1e-4 * total
     for n, octets in got.items():
         slack = 2 * (quanta[n] + 1_500) + 6_000  # both ends of the phase; what is under way
         assert abs(octets - total * quanta[n] / sum(quanta)) <= slack, (got, quanta, lengths)

@@ -304,7 +304,10 @@ class Line(Params):
 def test_a_third_partys_mark_is_known_whatever_it_is_called(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    mine = pause("mine", "for a test", Line, record("unused"))
+    def enqueue(state, params, queue, frame, now, message):
+        return 0
+
+    mine = pause("mine", "for a test", Line, record("unused"), enqueue=enqueue)
     point = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [mine])
     table = line_of_three()
     table["nodes"]["switch"] |= {"buffer": 20_000, "pause": {"plugin": "mine", "line": 7_000}}

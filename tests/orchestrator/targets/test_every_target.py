@@ -78,11 +78,16 @@ def test_a_need_that_it_is_not_capable_of(
         assert f"It runs on: {', '.join(would)}." in f"{told} {refused.value.remedy}"
 
 
+def silent(state, params, queue, frame, now, message):
+    """A frame arrives; nobody is told."""
+    return 0
+
+
 def with_algorithm(
     monkeypatch: pytest.MonkeyPatch, outside: EntryPoint, types: Callable[[], list[FrameType]]
 ) -> Registry:
     """What is installed, the target from outside, and a congestion point that sends kind 60."""
-    mine = congestion_point("mine", "", Empty, record("unused"), sends=(60,))
+    mine = congestion_point("mine", "", Empty, record("unused"), arrival=silent, sends=(60,))
     hooks = {"tailback_algorithms": lambda: [mine], "tailback_frame_types": types}
     point = entry_point(monkeypatch, "mine", **hooks)
     registry = Registry([*entry_points(group=GROUP), outside, point])
