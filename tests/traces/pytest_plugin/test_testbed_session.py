@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from orchestrator.testbed import curve_keys
-from traces.pytest_plugin.testbed_session import testbed_session
+from traces.pytest_plugin import testbed_session
 
 PLAN = Path(__file__).parents[2] / "short.toml"
 
@@ -28,7 +28,7 @@ def test_a_machine_without_an_agent_is_named(
         f'[machines.left]\naddress = "tcp://127.0.0.1:9"\nkey = "{public}"\nnodes = ["*"]\n'
     )
     with (
-        testbed_session(bed) as there,
+        testbed_session.testbed_session(bed) as there,
         pytest.raises(RunFailed, match="left, where no agent answers"),
     ):
         there.run(Plan.load(PLAN))
@@ -40,4 +40,4 @@ def test_a_controller_that_does_not_come_up_is_told(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     curve_keys.make(curve_keys.default_folder(), "lab")
     with pytest.raises(RunFailed, match=r"(?s)did not come up: .*none.toml: cannot be read"):
-        testbed_session(tmp_path / "none.toml").__enter__()
+        testbed_session.testbed_session(tmp_path / "none.toml").__enter__()
