@@ -169,7 +169,7 @@ def test_fault_in_the_verilog_is_noticed(fault: str, tmp_path: Path) -> None:
     name, pattern, becomes = FAULTS_OF_TEXT[fault]
     module = compile_module(ALGORITHMS[name])
     _text(pattern, becomes)(module)
-    assert _differences(ALGORITHMS[name], module, 2 * QUICK_CALLS, tmp_path)
+    assert _differences(ALGORITHMS[name], module, CALLS, tmp_path)
 
 
 def _narrow(patch: pytest.MonkeyPatch) -> None:
