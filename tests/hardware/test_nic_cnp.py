@@ -7,7 +7,6 @@ port of another one (`cnp_pacing`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,14 +24,11 @@ from tests.hardware.cnp_pacing import (
     too_close,
     without_cause,
 )
-from tests.hardware.device_figures import OURS, Figure, must, none
-from tests.hardware.grain import grain
+from tests.hardware.device_figures import OURS, Figure, none
+from tests.hardware.nic_port import PLAN, port_packets
 from traces.pytest_plugin.nic_description import CnpPacing
-from traces.pytest_plugin.roce_packets import RocePackets
 from traces.pytest_plugin.target_runner import Lab
 
-PLAN = Path(__file__).parent / "plans" / "nic.toml"
-PORT = "sw.dut"
 PAIRS, PAYLOAD, FRAME = 3, 256, 400
 SPACING = 8
 """Packets of a queue pair in an interval, where the time for an answer leaves room for so many."""
@@ -116,18 +112,10 @@ def point(stated: CnpPacing) -> dict[str, Any]:
 
 def measured(testbed: Lab) -> Paced:
     """CNPs of the device's capture, or of our NIC with marks that make it send some."""
-    device = testbed.device
-    if device is not None:
-        must(device, "cnp")
-        assert device.cnp is not None
-        assert device.capture is not None
-        packets = RocePackets.read(device.capture, device.address)
-        return Paced(marked_pairs(packets), device.cnp, 0, "times of the capture")
-    outcome = testbed.run(plan_of(OWN, point(OWN)), pace=PACE)
-    clock, reason = grain(outcome)
-    seen = outcome.capture(PORT)
-    packets = RocePackets.of(seen.times_ps, ~seen.outgoing, seen.lengths, seen.octets)
-    return Paced(marked_pairs(packets), OWN, 2 * clock, reason)
+    packets, clock, reason = port_packets(testbed, "cnp", plan_of(OWN, point(OWN)), PACE)
+    stated = OWN if testbed.device is None else testbed.device.cnp
+    assert stated is not None
+    return Paced(marked_pairs(packets), stated, clock, reason)
 
 
 @pytest.fixture

@@ -7,21 +7,18 @@ port of another one (`dcqcn_reaction`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.plan import Plan
 from tests.hardware.dcqcn_reaction import Window, described, windows
-from tests.hardware.device_figures import OURS, Figure, must, none
-from tests.hardware.grain import grain
+from tests.hardware.device_figures import OURS, Figure, none
+from tests.hardware.nic_port import PLAN, port_packets
 from traces.pytest_plugin.nic_description import ReactionPoint
 from traces.pytest_plugin.roce_packets import RocePackets
 from traces.pytest_plugin.target_runner import Lab
 
-PLAN = Path(__file__).parent / "plans" / "nic.toml"
-PORT = "sw.dut"
 RATE = 10**10
 FRAME = "1200B"
 MARKS_US = ((200, 1), (260, 1), (270, 12), (1000, 1), (1010, 1))
@@ -88,18 +85,11 @@ def judged(
 
 def measured(testbed: Lab) -> Reaction:
     """Rates in the device's capture, or of our NIC with CNPs that marks make a peer send."""
+    packets, clock, reason = port_packets(testbed, "dcqcn", plan_of(point()), PACE)
     device = testbed.device
-    if device is not None:
-        must(device, "dcqcn")
-        assert device.dcqcn is not None
-        assert device.capture is not None
-        packets = RocePackets.read(device.capture, device.address)
-        return judged(packets, device.dcqcn, device.rate, 0, "times of the capture")
-    outcome = testbed.run(plan_of(point()), pace=PACE)
-    clock, reason = grain(outcome)
-    seen = outcome.capture(PORT)
-    packets = RocePackets.of(seen.times_ps, ~seen.outgoing, seen.lengths, seen.octets)
-    return judged(packets, OWN, RATE, 2 * clock, reason)
+    stated, rate = (OWN, RATE) if device is None else (device.dcqcn, device.rate)
+    assert stated is not None
+    return judged(packets, stated, rate, clock, reason)
 
 
 @pytest.fixture

@@ -7,14 +7,12 @@ file names a capture of the port of another one (`loss_recovery`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.plan import Plan
-from tests.hardware.device_figures import OURS, Figure, must, none
-from tests.hardware.grain import grain
+from tests.hardware.device_figures import OURS, Figure, none
 from tests.hardware.loss_recovery import (
     LATEST,
     US,
@@ -23,12 +21,11 @@ from tests.hardware.loss_recovery import (
     requester_of,
     responder_of,
 )
+from tests.hardware.nic_port import PLAN, port_packets
 from traces.pytest_plugin.nic_description import GoBackN
 from traces.pytest_plugin.roce_packets import RocePackets
 from traces.pytest_plugin.target_runner import Lab
 
-PLAN = Path(__file__).parent / "plans" / "nic.toml"
-PORT = "sw.dut"
 PACKETS, PAYLOAD, FRAME, WINDOW = 120, 1024, 1200, 12
 TAIL = 6
 """Packets of the message whose last one is lost."""
@@ -113,18 +110,10 @@ def judged(packets: RocePackets, stated: GoBackN, clock: int, reason: str) -> Re
 
 def measured(testbed: Lab) -> Recovery:
     """Recovery in the device's capture, or of our NIC with losses that are injected."""
-    device = testbed.device
-    if device is not None:
-        must(device, "go_back_n")
-        assert device.go_back_n is not None
-        assert device.capture is not None
-        packets = RocePackets.read(device.capture, device.address)
-        return judged(packets, device.go_back_n, 0, "times of the capture")
-    outcome = testbed.run(plan_of(OWN), pace=PACE)
-    clock, reason = grain(outcome)
-    seen = outcome.capture(PORT)
-    packets = RocePackets.of(seen.times_ps, ~seen.outgoing, seen.lengths, seen.octets)
-    return judged(packets, OWN, 2 * clock, reason)
+    packets, clock, reason = port_packets(testbed, "go_back_n", plan_of(OWN), PACE)
+    stated = OWN if testbed.device is None else testbed.device.go_back_n
+    assert stated is not None
+    return judged(packets, stated, clock, reason)
 
 
 @pytest.fixture

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from orchestrator.run.execute_run import run
 from tests.hardware import erring_nic
 from tests.hardware import test_nic_cnp as suite
 from tests.hardware.cnp_pacing import described, marked_pairs
+from tests.hardware.nic_port import captured_device, simulated_packets
 from tests.hardware.stand_in import Figures
 from tests.hardware.test_nic_cnp import CAUSELESS, CLOSE, FIRST_MARKS, INTERVAL, MISSING, Paced
-from traces.pcapng.pcapng_writer import write
-from traces.pytest_plugin.dut_description import Device
 from traces.pytest_plugin.nic_description import PORT, QUEUE_PAIR, CnpPacing
 from traces.pytest_plugin.roce_packets import ACK_OPCODE, RocePackets, other_ends
 from traces.pytest_plugin.target_runner import Lab
@@ -33,8 +30,7 @@ def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def packets_of(stated: CnpPacing, nic: dict[str, Any]) -> RocePackets:
     """Packets at the port of a NIC of some settings, with the marks of the suite."""
-    seen = Lab("simulated").run(suite.plan_of(stated, nic)).capture(suite.PORT)
-    return RocePackets.of(seen.times_ps, ~seen.outgoing, seen.lengths, seen.octets)
+    return simulated_packets(suite.plan_of(stated, nic))
 
 
 def judged(stated: CnpPacing, nic: dict[str, Any]) -> tuple[Paced, Figures]:
@@ -184,14 +180,8 @@ def test_a_capture_of_another_nic_is_judged(
     """Its queue pairs have any numbers; acknowledgements tell which end belongs to which."""
     one = CnpPacing(min_time_between_cnps=8)
     plan = suite.plan_of(one, nic_of(QUEUE_PAIR, interval, 1))
-    capture = run(plan, target="simulated", out=None).recording.captures[0]
-    file = tmp_path / "nic.pcapng"
-    write(file, replace(capture, octets=renumbered(capture.octets)))
-    (tmp_path / "dut.toml").write_text(
-        f'capture = "{file}"\naddress = "10.0.0.5"\ndoes = ["cnp"]\n'
-        "[cnp]\nmin_time_between_cnps = 8\n"
-    )
-    device = Device.read(tmp_path / "dut.toml")
+    does = 'does = ["cnp"]\n[cnp]\nmin_time_between_cnps = 8\n'
+    device = captured_device(tmp_path, plan, renumbered, does)
     found = suite.measured(Lab("software", device=device))
     assert [str(pair) for pair in found.pairs] == [
         f"queue pair {0x1240 + 5 * flow:#x}" for flow in range(3)

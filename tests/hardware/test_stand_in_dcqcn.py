@@ -9,17 +9,15 @@ import pytest
 
 from tests.hardware import test_nic_dcqcn as suite
 from tests.hardware.dcqcn_reaction import windows
+from tests.hardware.nic_port import simulated_packets
 from tests.hardware.stand_in import Figures
 from tests.hardware.test_nic_dcqcn import FIRST, OFF, RATE, Reaction
 from traces.pytest_plugin.nic_description import ReactionPoint
-from traces.pytest_plugin.roce_packets import RocePackets
-from traces.pytest_plugin.target_runner import Lab
 
 
 def tried(stated: ReactionPoint, nic: dict[str, Any]) -> tuple[Reaction, Figures]:
     """A NIC of some settings, and its figures."""
-    seen = Lab("simulated").run(suite.plan_of(nic)).capture(suite.PORT)
-    packets = RocePackets.of(seen.times_ps, ~seen.outgoing, seen.lengths, seen.octets)
+    packets = simulated_packets(suite.plan_of(nic))
     found, figures = suite.judged(packets, stated, RATE, 0, "simulated"), Figures()
     suite.test_the_rate_behind_the_first_cnp_is_cut_by_the_rule(found, figures)
     suite.test_the_rate_follows_the_rule(found, figures)
@@ -82,8 +80,7 @@ def test_a_nic_that_ignores_cnps_misses_both() -> None:
 
 
 def test_without_a_cnp_nothing_is_judged() -> None:
-    seen = Lab("simulated").run(suite.plan_of(suite.point())).capture(suite.PORT)
-    packets = RocePackets.of(seen.times_ps, ~seen.outgoing, seen.lengths, seen.octets)
+    packets = simulated_packets(suite.plan_of(suite.point()))
     assert windows(packets, ReactionPoint(), RATE, 0)
     early = packets.where(packets.times_ps < suite.MARKS_US[0][0] * 10**6)
     assert windows(early, ReactionPoint(), RATE, 0) == []

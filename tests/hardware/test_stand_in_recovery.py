@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from orchestrator.run.execute_run import run
 from tests.hardware import erring_nic
 from tests.hardware import test_nic_recovery as suite
+from tests.hardware.nic_port import captured_device, simulated_packets
 from tests.hardware.stand_in import Figures
 from tests.hardware.test_nic_recovery import (
     CAUSELESS,
@@ -28,10 +27,7 @@ from tests.hardware.test_nic_recovery import (
     WRONG_NAK,
     Recovery,
 )
-from traces.pcapng.pcapng_writer import write
-from traces.pytest_plugin.dut_description import Device
 from traces.pytest_plugin.nic_description import GoBackN
-from traces.pytest_plugin.roce_packets import RocePackets
 from traces.pytest_plugin.target_runner import Lab
 
 ALL = {
@@ -79,8 +75,7 @@ def figures_of(found: Recovery) -> Figures:
 
 def tried(stated: GoBackN = STATED, **drawn: Any) -> tuple[Recovery, Figures]:
     """A NIC in both parts, and its figures."""
-    seen = Lab("simulated").run(suite.plan_of(stated, **drawn)).capture(suite.PORT)
-    packets = RocePackets.of(seen.times_ps, ~seen.outgoing, seen.lengths, seen.octets)
+    packets = simulated_packets(suite.plan_of(stated, **drawn))
     found = suite.judged(packets, stated, 0, "simulated")
     return found, figures_of(found)
 
@@ -180,14 +175,8 @@ def renumbered(octets: np.ndarray) -> np.ndarray:
 def test_a_capture_of_another_nic_is_judged(tmp_path: Path) -> None:
     """Of one address: the NIC's own, by which the queue pairs to it are known."""
     plan = suite.plan_of(STATED, into=erring_nic.connection(erring_nic.NAKS_ALL))
-    capture = run(plan, target="simulated", out=None).recording.captures[0]
-    file = tmp_path / "nic.pcapng"
-    write(file, replace(capture, octets=renumbered(capture.octets)))
-    (tmp_path / "dut.toml").write_text(
-        f'capture = "{file}"\naddress = "10.0.0.5"\ndoes = ["go_back_n"]\n'
-        '[go_back_n]\nnak_time = "1us"\ntimeout = 8\n'
-    )
-    device = Device.read(tmp_path / "dut.toml")
+    does = 'does = ["go_back_n"]\n[go_back_n]\nnak_time = "1us"\ntimeout = 8\n'
+    device = captured_device(tmp_path, plan, renumbered, does)
     found = suite.measured(Lab("software", device=device))
     assert found.responder.packets > 20
     assert len(found.responder.gaps) == 1
