@@ -179,6 +179,7 @@ class Algorithm:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
             if hasattr(np.record, name):  # uncompiled kernels would be given that instead
                 raise ValueError(f"{self.name}: state field {name}: numpy has that of any record")
+
         if (needed := NEEDED_KERNELS.get(self.kind, "")) and needed not in self.kernels:
             raise ValueError(f"{self.name}: a {self.kind} needs a kernel {needed!r}")
         self._check_drops()

@@ -81,23 +81,21 @@ def _assigned(
     function_node: ast.FunctionDef, kind: str, arguments: list[str]
 ) -> Iterator[tuple[int, str, str]]:
     """Line, cause and remedy of each assignment to a field that is not the kernel's to set."""
+    settable = {
+        arguments[place]: fields
+        for place in (ENTITY, FRAME)
+        if place < len(arguments) and (fields := settable_by(kind, place)) is not None
+    }
     for node in ast.walk(function_node):
-        if not isinstance(node, ast.Attribute | ast.Subscript) or not _is_stored(node):
+        if not isinstance(node, ast.Attribute | ast.Subscript):
             continue
-        root = _root(node)
-        for place in (ENTITY, FRAME):
-            fields = settable_by(kind, place)
-            field = _first_field(node)
-            if fields is None or arguments[place : place + 1] != [root] or field in fields:
-                continue
-            names = [f"{root}.{one}" for one in sorted(fields)]
-            remedy = f"it may set {', '.join(names)}" if names else "it may set none of its fields"
-            kind_words = kind.replace("_", " ")
-            yield node.lineno, f"it assigns to {root}.{field}, which no {kind_words} sets", remedy
-
-
-def _is_stored(node: ast.Attribute | ast.Subscript) -> bool:
-    return isinstance(node.ctx, ast.Store)
+        root, field = _root(node), _first_field(node)
+        if not isinstance(node.ctx, ast.Store) or root not in settable or field in settable[root]:
+            continue
+        names = [f"{root}.{one}" for one in sorted(settable[root])]
+        remedy = f"it may set {', '.join(names)}" if names else "it may set none of its fields"
+        kind_words = kind.replace("_", " ")
+        yield node.lineno, f"it assigns to {root}.{field}, which no {kind_words} sets", remedy
 
 
 def _first_field(node: ast.expr) -> str:

@@ -64,8 +64,8 @@ def windows(packets: RocePackets, stated: ReactionPoint, rate: int, slack: int) 
         address = np.frombuffer(peer, np.uint8)
         data, cnps = packets.data, packets.cnps
         mine = data.from_nic & (data.pair == number) & (data.destination == address).all(axis=1)
-        told = ~cnps.from_nic & (cnps.pair == back) & (cnps.source == address).all(axis=1)
-        found += _of_pair(number, data.where(mine), cnps.where(told), stated, rate, slack)
+        to_nic = ~cnps.from_nic & (cnps.pair == back) & (cnps.source == address).all(axis=1)
+        found += _of_pair(number, data.where(mine), cnps.where(to_nic), stated, rate, slack)
     return found
 
 

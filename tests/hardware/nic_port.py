@@ -1,4 +1,4 @@
-"""RoCEv2 packets at the port of a NIC under test: of a device's capture, or of a run of ours."""
+"""RoCEv2 packets at the port of a NIC under test: of a device's capture, or of our own NIC."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -229,19 +230,25 @@ class _Wrong:
         return self.wrong if name == "wrong" else Registry.load().find(kind, name)
 
 
-def test_a_choice_that_cannot_send_is_a_mistake_of_the_scheduler() -> None:
+def refused_choice(table: Table) -> str:
+    """Why a run is refused whose scheduler chooses what cannot send."""
     from orchestrator.assembly import assemble, record
     from orchestrator.engine.node.event_loop import simulate
 
-    table = port_plan(
-        {"plugin": "wrong"}, {0: 1500, 5: 1500}, duration=MS, sample_interval=100 * US
-    )
     table["traffic"]["t0"]["rate"] = RATE // 4
     assembly = assemble(Plan(**table).check(_Wrong()))  # type: ignore[arg-type]
     simulate(assembly.world, MS + 1, 10**6)
     shares = [(assembly, list(assembly.resolved.plan.nodes))]
-    with pytest.raises(BadInput, match=r"'wrong' at s\.\w+.*could not send"):
+    with pytest.raises(BadInput) as caught:
         record("simulated", shares, cpu_s=0.0, wall_s=0.0)
+    return str(caught.value)
+
+
+def test_a_choice_that_cannot_send_is_a_mistake_of_the_scheduler() -> None:
+    table = port_plan(
+        {"plugin": "wrong"}, {0: 1500, 5: 1500}, duration=MS, sample_interval=100 * US
+    )
+    assert re.search(r"'wrong' at s\.\w+.*could not send", refused_choice(table))
 
 
 def test_a_scheduler_needs_its_kernel() -> None:

@@ -113,9 +113,9 @@ class RocePackets:
         mine = np.frombuffer(_packed(address), np.uint8)
         sent = (every.source == mine).all(axis=1)
         came = (every.destination == mine).all(axis=1)
-        told = cls(every.times_ps, sent, *(getattr(every, one.name) for one in fields(cls)[2:]))
-        order = np.argsort(told.times_ps, kind="stable")
-        return told.where(order[(sent | came)[order]])
+        packets = cls(every.times_ps, sent, *(getattr(every, one.name) for one in fields(cls)[2:]))
+        order = np.argsort(packets.times_ps, kind="stable")
+        return packets.where(order[(sent | came)[order]])
 
     def __len__(self) -> int:
         return len(self.times_ps)

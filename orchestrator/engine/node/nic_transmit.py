@@ -2,8 +2,8 @@
 
 A flow becomes ready when it has a frame and its limiter (if any) has tokens; ready flows take
 turns on their lane of the port in the order in which they became ready, unless the NIC has a flow
-scheduler (`lane_offer`). Where a node's flows share
-one queue, those without a limiter are sent in the order in which their frames were made.
+scheduler (`lane_offer`). Where a node's flows share one queue, those without a limiter are sent in
+the order in which their frames were made.
 """
 
 from __future__ import annotations

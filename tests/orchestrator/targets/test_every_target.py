@@ -79,7 +79,7 @@ def test_a_need_that_it_is_not_capable_of(
 
 
 def silent(state, params, queue, frame, now, message):
-    """A frame arrives; nobody is told."""
+    """A frame arrives, and no message is sent."""
     return 0
 
 
