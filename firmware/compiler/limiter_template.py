@@ -91,7 +91,7 @@ module kernel_limiter #(
     assign due_index = scan;
     assign idle = state == IDLE && !due;
     assign event_ready = idle && !word_written;
-    wire [61:0] waited = now - e_now;
+    wire [61:0] waited = state == READ ? now - e_now : 62'd0;
 
     always @* begin
         state_word = 64'd0;

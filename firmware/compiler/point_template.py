@@ -111,7 +111,6 @@ module kernel_point (
             IDLE: begin
                 {accepted}
                 e_timer <= timer;
-                e_now <= now;
                 e_octets <= queue_octets;
                 e_frames <= queue_frames;
                 event_is_arrival <= 1'b0;
@@ -132,6 +131,7 @@ module kernel_point (
                     state <= on && HAS_DEPARTURE ? START : REST;
                 end else if (on && HAS_TIMER && timer <= {{2'd0, now}}) begin
                     e_timer <= NEVER;
+                    e_now <= now;
                     e_length <= 16'd0;
                     e_mark <= 8'd0;
                     e_entered <= 62'd0;
@@ -140,6 +140,7 @@ module kernel_point (
                     event_time <= timer[61:0];
                     state <= START;
                 end else if (ask_valid && on && HAS_ARRIVAL && arrivals_on) begin
+                    e_now <= now;
                     e_header <= ask_header;
                     e_length <= ask_length;
                     e_mark <= tos(ask_header);

@@ -69,10 +69,11 @@ module arrival_gate #(
     wire [15:0]       came_length, left_length, look_length;
     wire [31:0]       came_queue, left_queue, octets;
     wire [733:0]      look_stamp;
+    wire [733:0]      arriving = {now, header};
     frame_fifo #(
         .DATA_W(DATA_W), .USER_W(USER_W), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(734)
     ) waiting (
-        .clk(clk), .rst(rst), .capacity(32'hFFFF_FFFF), .stamp({now, header}),
+        .clk(clk), .rst(rst), .capacity(32'hFFFF_FFFF), .stamp(arriving),
         .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid), .s_tready(f_ready),
         .s_tlast(s_tlast), .s_tuser(s_tuser),
         .frame_valid(came), .frame_kept(kept), .frame_length(came_length),

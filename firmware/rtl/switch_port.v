@@ -310,7 +310,7 @@ module switch_port #(
     wire [671:0]       event_header;
     wire [15:0]        event_length;
     wire [61:0]        happened;
-    wire [61:0]        waited = now - happened;
+    wire [61:0]        waited = event_started ? now - happened : 62'd0;
     kernel_point cp (
         .clk(clk), .rst(rst), .clear(cp_clear), .on(cp_on), .now(now),
         .word_written(word_written), .word_index(word_index), .word(word),

@@ -270,9 +270,9 @@ def _build(model: Model, library: Path, counts: bool) -> None:
             files.append(file)
         macros = [f"-D{macro}" for macro in model.macros]
         _run([*verilate, *parameters, *macros, *files], folder, model.title)
-        # a model that counts evaluates every clock; of compiled kernels the timers are not known
-        rests = not counts and not model.generated
-        write_rest_table(folder / "made", model.top, dict(model.parameters), rests=rests)
+        # a model that counts evaluates every clock
+        options = {"rests": not counts, "compiled": bool(model.generated)}
+        write_rest_table(folder / "made", model.top, dict(model.parameters), **options)
         parts = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_cov.cpp"] * counts)]
         whole = [*_own_sources(counts), *sorted((folder / "made").glob("*.cpp"))]
         whole += [_verilator() / "include" / part for part in parts]

@@ -7,7 +7,8 @@ kinds of members are not compared:
 
 - copies of the time and counters of clocks, which grow by the same amount in every period;
 - the credit of a service rate, which grows by the rate in every clock until a frame may start;
-- memories of frames and events, which are written only where an index moves that is compared.
+- memories of frames, events and compiled kernels' arrays, which are written only where an index or
+  a state machine moves that is compared.
 
 Members that hold an instant (a flow's next frame, a refill, a timer, the end of a PAUSE) bound how
 long the rest lasts. A module that reads the time in another way has to be added here: modules with
@@ -24,6 +25,7 @@ from pathlib import Path
 
 TIMED_MODULES = frozenset(
     {
+        "arrival_gate",
         "flow_sources",
         "nic_limiters",
         "pause_control",
@@ -37,9 +39,9 @@ TIMED_MODULES = frozenset(
 )
 """Modules with a port `now` whose times are in the tables below, or that pass the time on."""
 UNSUPPORTED_MODULES = frozenset(
-    {"arrival_gate", "delay_line", "delay_unit", "generator_unit", "packet_generator", "ps_clock"}
+    {"delay_line", "delay_unit", "generator_unit", "packet_generator", "ps_clock"}
 )
-"""Modules with a port `now` that no node without compiled kernels has."""
+"""Modules with a port `now` that no node has."""
 
 TIMES = {
     ("output_port", "event_time"),
@@ -56,20 +58,31 @@ INSTANTS = {
     ("sources", "states"),
     ("buckets", "ticks"),
     ("reaction_points", "timers"),
+    ("reaction_points", "timer_of"),
+    ("cp", "timer"),
     ("output_port", "timer"),
     ("qcn_nic", "held_until"),
     ("output_port", "port_until"),
     ("class_timer", "until_ps"),
 }
 """Instances and members with an instant in the uppermost bits; `until_ps` has one per class."""
-TIMER_BITS = 63
-"""Width of a timer of `qcn_rp`: its uppermost bit says that it is not set."""
+TIMER_BITS = (63, 64)
+"""Widths of a timer of `qcn_rp` and of compiled kernels: bit 62 says that it is not set."""
 EXPECTED = {
-    "qcn_nic": frozenset({"states", "ticks", "timers", "held_until", "received_at"}),
-    "qcn_switch": frozenset({"timer", "port_until", "credit", "held", "event_time"}),
+    "qcn_nic": {
+        *(("sources", "states"), ("buckets", "ticks"), ("reaction_points", "timers")),
+        *(("qcn_nic", "held_until"), ("timer", "received_at")),
+    },
+    "qcn_switch": {
+        *(("output_port", "timer"), ("output_port", "port_until"), ("output_port", "event_time")),
+        *(("service", "credit"), ("service", "held")),
+    },
 }
-"""Members without which a table would be incomplete."""
-UNCOMPARED = frozenset({"memory", "lengths", "stamps", "headers", "events", "notes"})
+"""Instances and members without which a table would be incomplete."""
+KERNEL_TIMERS = {("reaction_points", "timer_of"), ("cp", "timer")}
+"""One of these is expected of compiled kernels, a limiter's in place of the hand-written one."""
+UNCOMPARED = frozenset({"memory", "lengths", "stamps", "headers", "events", "notes", "arriving"})
+"""Memories; `arriving` is a wire: the time, and a header that is compared."""
 TIME_BITS = 62
 SWITCH_PERIOD = 1
 """Clocks: a switch has no scan, at rest its state stays."""
@@ -128,11 +141,11 @@ def no_rest_table() -> str:
     return _table(0, [], [], [], [], [])
 
 
-def rest_table(header: str, top: str, parameters: Mapping[str, int]) -> str:
+def rest_table(header: str, top: str, parameters: Mapping[str, int], *, compiled: bool) -> str:
     """The table as C++ for `idle.cpp`, from the header of Verilator's root class.
 
-    `parameters`: those of the module `top`. Where the header is not as expected (another version of
-    Verilator), it is the table of a model that is never at rest.
+    `parameters`: those of the module `top`, with `compiled` kernels in it. Where the header is not
+    as expected (another version of Verilator), it is the table of a model that is never at rest.
     """
     compared, times, counters, credits, instants = [], [], [], [], []
     for member in members(header):
@@ -144,11 +157,16 @@ def rest_table(header: str, top: str, parameters: Mapping[str, int]) -> str:
         elif last in CREDITS and member.instance == "service":
             held = name.removesuffix(last) + "held"
             credits.append(f"{{OFFSET({name}), OFFSET({held})}}")
-        elif last not in UNCOMPARED and not _TEMPORARY.search(name):
+        elif not (last in UNCOMPARED or last.endswith("_memory") or _TEMPORARY.search(name)):
             compared.append(f"SPAN({name})")
         instants += _instants(member)
-    present = {member.last for member in members(header)}
-    if not present >= EXPECTED[top] or _unread(header):
+    present = {(member.instance, member.last) for member in members(header)}
+    lacks = EXPECTED[top] - present
+    if compiled and KERNEL_TIMERS & present:
+        lacks -= {("reaction_points", "timers")}
+    elif compiled:
+        lacks |= KERNEL_TIMERS
+    if lacks or _unread(header):
         return no_rest_table()
     return _table(rest_period(top, parameters), compared, times, counters, credits, instants)
 
@@ -183,8 +201,8 @@ def _instants(member: Member) -> list[str]:
     if member.last == "until_ps":
         lanes = range(member.bits // TIME_BITS)
         return [f"INSTANT({name}, {TIME_BITS * lane}, 1, 0, false)" for lane in lanes]
-    flagged = member.bits == TIMER_BITS
-    lowest = member.bits - TIME_BITS - int(flagged)
+    flagged = member.bits in TIMER_BITS
+    lowest = 0 if flagged else member.bits - TIME_BITS
     count = max(member.elements, 1)
     step = f"sizeof(Root::{name}) / {count}"
     return [f"INSTANT({name}, {lowest}, {count}, {step}, {str(flagged).lower()})"]
@@ -196,11 +214,15 @@ def _array(kind: str, name: str, rows: list[str]) -> list[str]:
     return [f"{head} = {{{{", *(f"    {row}," for row in rows), "}};"] if rows else [f"{head}{{}};"]
 
 
-def write_rest_table(made: Path, top: str, parameters: Mapping[str, int], *, rests: bool) -> None:
+def write_rest_table(
+    made: Path, top: str, parameters: Mapping[str, int], *, rests: bool, compiled: bool
+) -> None:
     """Write `rest_table.h` for `idle.cpp` into the folder `made` of Verilator's output.
 
     Without `rests` the model is never at rest: all its clocks are evaluated.
     """
     header = (made / "Vnode___024root.h").read_text()
-    table = rest_table(header, top, parameters) if rests else no_rest_table()
+    table = no_rest_table()
+    if rests:
+        table = rest_table(header, top, parameters, compiled=compiled)
     (made / "rest_table.h").write_text(table)

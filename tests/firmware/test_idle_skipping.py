@@ -44,6 +44,9 @@ set = "links.down.rate"
 to = "300Mb/s"
 """
 PAUSES = 'pause = { plugin = "pause", high = "20KB", low = "10KB" }\n\n[nodes.sink]'
+BY_HAND = 'congestion_point = { plugin = "qcn-cp", preset = "netfpga", sample_base = "15KB" }'
+PIE = 'congestion_point = { plugin = "pie", target = "50us", update_interval = "17us" }'
+REPLACED = {PAUSES: "[nodes.sink]", PIE: BY_HAND}
 LOADS = {
     "overload": ("overload.toml", "", ()),
     "react": ("react.toml", STEPS.format(low="50Mb/s"), ("links.down.delay=3us",)),
@@ -65,8 +68,19 @@ LOADS = {
     ),
     "pause": ("overload.toml", PAUSES, ("traffic.two.rate=900Mb/s",)),
     "mixed": ("react.toml", "", ("nodes.nic2.target=simulated",)),
+    # compiled kernels: arrivals, departures and a timer; limiters, messages and timers
+    "compiled point": (
+        "overload.toml",
+        PIE,
+        ("traffic.one.rate=150Mb/s", "traffic.two.rate=0.2Gb/s"),
+    ),
+    "compiled limiters": (
+        "marking.toml",
+        "",
+        ("nodes.receiver.target=simulated", "nodes.switch.congestion_point.high=20KB"),
+    ),
 }
-SLOW = ("mixed",)
+SLOW = ("mixed", "compiled point", "compiled limiters")
 
 
 class Counting(Fabric):
@@ -94,9 +108,11 @@ def recorded(
 def plan_of(load: str) -> Plan:
     name, more, settings = LOADS[load]
     text = (PLANS / name).read_text()
-    text = text.replace("[nodes.sink]", more) if more == PAUSES else text + more
-    short = ("duration=1.5ms", "sample_interval=37us", "phases.all.from=0.1ms")
-    return Plan.load(text).with_settings([*short, "phases.all.to=1.5ms", *settings])
+    text = text.replace(REPLACED[more], more) if more in REPLACED else text + more
+    made = Plan.load(text)
+    (phase,) = made.phases
+    short = ("duration=1.5ms", "sample_interval=37us", f"phases.{phase}.from=0.1ms")
+    return made.with_settings([*short, f"phases.{phase}.to=1.5ms", *settings])
 
 
 @builds_models
@@ -122,8 +138,8 @@ def test_skipped_clocks_leave_results_as_they_are(
     assert one.events == other.events
     assert one.fidelity is not None
     assert other.fidelity is not None
-    for key in ("verdict", "lost_outside_queues", "clocks"):
-        assert one.fidelity[key] == other.fidelity[key]
+    for key in ("verdict", "lost_outside_queues", "clocks", "compiled"):
+        assert one.fidelity.get(key) == other.fidelity.get(key)
 
 
 def test_modules_that_read_the_time_are_in_the_table() -> None:
@@ -149,7 +165,7 @@ SIZES = {"FLOWS": 2, "LIMITERS": 4}
 
 
 def test_table_has_each_member_once_and_each_instant() -> None:
-    table = rest_state.rest_table(HEADER, "qcn_nic", SIZES)
+    table = rest_state.rest_table(HEADER, "qcn_nic", SIZES, compiled=False)
     assert "REST_PERIOD = 24;" in table
     assert "SPAN(qcn_nic__DOT__held)" in table
     assert "SPAN(m_tvalid)" in table
@@ -157,6 +173,19 @@ def test_table_has_each_member_once_and_each_instant() -> None:
     assert "states, 235, 2," in table
     assert re.search(r"timers, 0, 4, .*, true\)", table)
     assert table.count("INSTANT(") == 4
+
+
+def test_timers_of_compiled_kernels_are_instants() -> None:
+    header = HEADER.replace("QData/*62:0*/, 4> ", "QData/*63:0*/, 4> ").replace(
+        "timers;", "timer_of;"
+    )
+    table = rest_state.rest_table(header, "qcn_nic", SIZES, compiled=True)
+    assert re.search(r"timer_of, 0, 4, .*, true\)", table)
+    assert table.count("INSTANT(") == 4
+    without = header.replace("timer_of;", "others;")
+    none = rest_state.no_rest_table()
+    assert rest_state.rest_table(without, "qcn_nic", SIZES, compiled=True) == none
+    assert rest_state.rest_table(header, "qcn_nic", SIZES, compiled=False) == none
 
 
 @pytest.mark.parametrize(
@@ -167,4 +196,7 @@ def test_table_has_each_member_once_and_each_instant() -> None:
     ],
 )
 def test_an_unexpected_header_means_no_rest(header: str) -> None:
-    assert rest_state.rest_table(header, "qcn_nic", SIZES) == rest_state.no_rest_table()
+    assert (
+        rest_state.rest_table(header, "qcn_nic", SIZES, compiled=False)
+        == rest_state.no_rest_table()
+    )
