@@ -3,7 +3,8 @@
 `pause_priorities` of a switch, or of its inputs, names the priorities that its pause holds, as the
 PFC enable vector of IEEE 802.1Qbb does. Lanes of all others are lossy: no buffer of theirs pauses
 a neighbour, and what finds one full is dropped. At inputs `lossy_buffer` is their limit.
-`obeys_pfc` of a switch is the other direction: the priorities that PFC from a neighbour stops.
+`obeys_pfc` of a switch or NIC is the other direction: the priorities that PFC from a neighbour
+stops.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from orchestrator.errors import Problem
 from orchestrator.plan.entity_names import Lane, lanes, own_priorities
 from orchestrator.plan.input_problems import Clash
 from orchestrator.plan.plan_model import PlanModel
-from orchestrator.plan.plan_tables import Inputs, Node, Switch
+from orchestrator.plan.plan_tables import Inputs, Node, Sink, Switch
 from orchestrator.plan.plugin_catalog import Use
 from orchestrator.plan.units import format_size
 
@@ -39,7 +40,7 @@ def input_room(inputs: Inputs, lane: Lane) -> int:
 
 def obeys_pfc(node: Node, priority: int) -> bool:
     """True if PFC that a node receives for a priority stops the lane of that."""
-    if not isinstance(node, Switch) or node.obeys_pfc is None:
+    if isinstance(node, Sink) or node.obeys_pfc is None:
         return True
     return priority in node.obeys_pfc
 
@@ -72,9 +73,11 @@ def lossless_problems(plan: PlanModel, pauses: Mapping[str, Use]) -> Iterator[Pr
     """Problems of `pause_priorities`, `obeys_pfc` and `lossy_buffer`; `pauses`: uses by port or
     input."""
     for name, node in plan.nodes.items():
-        if not isinstance(node, Switch):
+        if isinstance(node, Sink):
             continue
         yield from _without_lane(plan, f"nodes.{name}.obeys_pfc", node.obeys_pfc or [])
+        if not isinstance(node, Switch):
+            continue
         mine = {holder: use for holder, use in pauses.items() if holder.partition(".")[0] == name}
         of_inputs = {use.algorithm.name: use for at, use in mine.items() if at.endswith("/in")}
         others = {use.algorithm.name: use for at, use in mine.items() if not at.endswith("/in")}

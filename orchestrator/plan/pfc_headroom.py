@@ -211,11 +211,12 @@ def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
 
     Not of plans whose timeline changes more than traffic, nor with watchdogs, which end a hold; not
     where a link's delay is none that the plan says, where outputs of the switch hold the same
-    neighbours, where a PAUSE may run out before it is said again, or where switches give a DSCP
-    other priorities than hosts do.
+    neighbours, where a PAUSE may run out before it is said again, where the neighbour does not obey
+    PFC (`obeys_pfc`), or where switches give a DSCP other priorities than hosts do.
     """
     from orchestrator.plan.entity_names import has_remapping
     from orchestrator.plan.frame_lengths import longest_frames
+    from orchestrator.plan.lossless_lanes import is_lossless, obeys_pfc
     from orchestrator.plan.plan_tables import Switch
 
     plan, pausing = resolved.plan, resolved.uses.get("pause", {})
@@ -224,6 +225,7 @@ def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
         return frozenset()
     longest = longest_frames(resolved)
     by_input = {port.input: port for port in plan.ports()}
+    senders = {way.receiver.entity: way.sender.node for way in plan.directions()}
     of_outputs = {name.partition(".")[0] for name in pausing if name not in by_input}
     found = set()
     for room in buffer_headrooms(resolved):
@@ -238,6 +240,12 @@ def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
         says_in_time = quanta * QUANTUM_BITS // 2 > own
         known_delay = all(stage.plugin == "fixed-delay" for stage in link.stages)
         own_room = node.inputs.shared_memory is None or node.inputs.headroom is not None
-        if says_in_time and known_delay and own_room:
+        neighbour = plan.nodes[senders[port.entity]]
+        stops = not getattr(pausing[room.entity].algorithm, "own_lane", False) or all(
+            any(obeys_pfc(neighbour, priority) for priority in lane.priorities)
+            for lane in plan.lanes()
+            if is_lossless(plan, port.input, lane)
+        )
+        if says_in_time and known_delay and own_room and stops:
             found.add(room.entity)
     return frozenset(found)

@@ -129,6 +129,10 @@ class Limiter(Table):
     """The rate is cut down to a multiple of this; 0: exact."""
 
 
+Priorities = Annotated[list[Annotated[int, Field(ge=0, le=7)]], Field(min_length=1, max_length=8)]
+ObeyedPriorities = Annotated[list[Annotated[int, Field(ge=0, le=7)]], Field(max_length=8)]
+
+
 class Nic(Table):
     """A host: sources, each behind a limiter after its first congestion notification."""
 
@@ -156,6 +160,10 @@ class Nic(Table):
     """The token bucket that each of them is."""
     reaction_time: Delay = 0
     """From the arrival of a congestion notification message until its limiter acts on it."""
+    obeys_pfc: ObeyedPriorities | None = None
+    """Priorities whose lanes stop when the neighbour's PFC frame names them, with separate lanes;
+    those of all others go on, as of a tester that does not respond to PFC. []: none. Default: all.
+    """
     forwards: bool | None = None
     """true: it sends on frames that are addressed to others (BCube), as a switch of its links
     would; false: never; default: where switches alone do not join the ends of the traffic."""
@@ -164,10 +172,6 @@ class Nic(Table):
     frames take turns. Of hosts that forward; default: 150 KB."""
     target: Slug | None = None
     """Target of this node, if not the plan's; for targets that can be joined."""
-
-
-Priorities = Annotated[list[Annotated[int, Field(ge=0, le=7)]], Field(min_length=1, max_length=8)]
-ObeyedPriorities = Annotated[list[Annotated[int, Field(ge=0, le=7)]], Field(max_length=8)]
 
 
 class Inputs(Table):

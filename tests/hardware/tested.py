@@ -13,7 +13,7 @@ import tomli_w
 
 from orchestrator.plan import Plan
 from orchestrator.targets.software.network_namespaces import Machines
-from tests.hardware import test_device_dscp
+from tests.hardware import test_device_dscp, test_device_headroom
 from tests.orchestrator.targets.software import bought
 from tests.orchestrator.targets.software.black_box import Box, standing
 from traces.pytest_plugin.dut_description import Device
@@ -32,6 +32,8 @@ def ours(device: Device, **settings: Any) -> Plan:
     plan = Plan.load(Path(__file__).parent / "plans" / "device.toml")
     if device.dscp is not None:
         plan = test_device_dscp.plan_of(device, device.dscp, sorted(device.dscp.queues()))
+    if device.headroom is not None:
+        plan = test_device_headroom.plan_of(device, device.headroom)
     table = plan.to_table()
     table.pop("timeline", None)
     table["nodes"]["far"].pop("pause", None)

@@ -180,18 +180,20 @@ def crossed(control: Any, text: str) -> tuple[list[bytes], dict[str, Any]]:
 
 @needs_tshark
 @pytest.mark.software
+@pytest.mark.parametrize("headers", [FOUR, UNTAGGED], ids=["tagged", "untagged"])
 @pytest.mark.parametrize("field", ["ipv4_checksum", "udp_checksum"])
 def test_a_device_gets_the_frame_with_the_wrong_check(
-    namespaces: None, field: str, tmp_path: Path
+    namespaces: None, field: str, headers: Table, tmp_path: Path
 ) -> None:
     nodes = {"h1": {"kind": "nic"}, "h2": {"kind": "sink"}, "s": {"kind": "external"}}
     capture = {"ports": list[str]()}
     links = {h: {"ends": [h, "s"], "rate": 20_000_000} for h in ("h1", "h2")}
-    table = plan(field, FOUR, None, nodes=nodes, links=links, capture=capture)
+    table = plan(field, headers, None, nodes=nodes, links=links, capture=capture)
     text = table.check(Registry.load()).plan.to_toml()
     seen, metrics = run_job("tests.traffic.test_wrong_checks:crossed", text)
-    data = [octets for octets in seen if octets[16:18] == b"\x08\x00"]
-    assert judged(data, tmp_path) == [{field} if n == NTH - 1 else set() for n in range(FRAMES)]
+    assert all(bought.is_of(octets, 0x0800) for octets in seen), "a probe is no data"
+    assert {bought.type_at(octets) for octets in seen} == {12 if headers else 16}
+    assert judged(seen, tmp_path) == [{field} if n == NTH - 1 else set() for n in range(FRAMES)]
     assert metrics["h1>s"]["injected.corrupted"] == 1
     assert metrics["h1>s"]["frames.dropped"] == 0, "the device's part"
     assert metrics["f"]["frames.received"] == FRAMES - lost(field)

@@ -218,6 +218,10 @@ class InterfaceSeen:
     """Octets of frame check sequence that frames end with; they are not counted."""
     fcs_unstated: bool = False
     """True if the file does not state the FCS, and the frames show it."""
+    cut: int = 0
+    """Frames whose last octets were not captured (snap length)."""
+    mirrored: bool = False
+    """True if nearly every IP packet, of the first 4096 frames, is there twice."""
     transmit_bps: int | None = None
     receive_bps: int | None = None
     """Rates of the link's two directions, where the file states them."""

@@ -136,6 +136,8 @@ def interface_seen(
         untimed=block.untimed,
         fcs_octets=block.fcs_octets,
         fcs_unstated=block.fcs_unstated,
+        cut=collected.cut[point],
+        mirrored=collected.copies.is_mirrored(point),
         transmit_bps=block.transmit_bps,
         receive_bps=block.receive_bps,
     )

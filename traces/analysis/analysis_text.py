@@ -9,6 +9,7 @@ from rich.text import Text
 
 from orchestrator.terminal.format_output import quantity, table
 from traces.analysis.analysis_result import Analysis, FlowSeen, InterfaceSeen, PauseSeen
+from traces.analysis.dcbx import protocol_text
 from traces.capture.link_headers import is_readable
 from traces.capture.time_order import WINDOW
 
@@ -103,6 +104,11 @@ def _lines(interface: InterfaceSeen) -> list[str]:
         lines.append(
             f"{interface.untimed} frames have a time beyond the year 2262: they count, without one"
         )
+    if interface.cut:
+        lines.append(
+            f"{interface.cut} frames are cut (snap length): their octets count, and what was not "
+            "captured of their headers is not read"
+        )
     if interface.fcs_octets:
         text = f"frames end with {interface.fcs_octets} octets of FCS, which are not counted"
         if interface.fcs_unstated:
@@ -129,7 +135,7 @@ def _lines(interface: InterfaceSeen) -> list[str]:
         if fair.left_out:
             text += f"; {fair.left_out} others are not compared"
         lines.append(text)
-    lines += _numbering_lines(interface.conversations)
+    lines += _numbering_lines(interface)
     return lines
 
 
@@ -141,9 +147,9 @@ def _flow_count(count: int) -> str:
     return "one flow" if count == 1 else f"{count} flows"
 
 
-def _numbering_lines(flows: list[FlowSeen]) -> list[str]:
+def _numbering_lines(interface: InterfaceSeen) -> list[str]:
     """Sentences about flows whose packet numbers say something of the capture itself."""
-    lines = []
+    lines, flows = [], interface.conversations
     if restarts := sum(one.restarts for one in flows):
         lines.append(
             f"RoCE: numbering began anew {_times(restarts)}, as that of a new connection of a "
@@ -154,6 +160,11 @@ def _numbering_lines(flows: list[FlowSeen]) -> list[str]:
         lines.append(
             f"nearly every frame of {_flow_count(len(double))} is there twice, as by a mirror of "
             "two ports or directions: frames and rates are double"
+        )
+    elif interface.mirrored:
+        lines.append(
+            "nearly every packet is there twice, as by a mirror of two ports or directions: frames "
+            "and rates are double, and copies count as reordered where they are late"
         )
     return lines
 
@@ -333,7 +344,7 @@ def _item_text(item: Any) -> str:
     if not isinstance(item, dict):
         return str(item)
     priorities = " ".join(str(one) for one in item["priorities"])
-    return f"({item['selector']} {item['protocol']}: {priorities})"
+    return f"({item['selector']} {protocol_text(item)}: {priorities})"
 
 
 def clock_lines(analysis: Analysis) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Container, Generator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ import numpy as np
 from traces.analysis.clock_offsets import ClockComparison, Correction
 from traces.analysis.cnm_statistics import CongestionMessages
 from traces.analysis.control_batch import ENOUGH, ControlBatch
+from traces.analysis.copied_frames import CopiedFrames
 from traces.analysis.dcbx import Neighbours
 from traces.analysis.flow_table import FlowTable
 from traces.analysis.latency_matching import Matcher
@@ -42,6 +44,10 @@ class Settings:
     """At most so many are used, of those there are when None is said. What is found is the same."""
 
 
+LONG_SNAPLEN = 1 << 14
+"""Snap length, in octets, from which on no frame of a link is cut."""
+
+
 class CapturePass:
     """Tables of a pass after the last frame. Points are numbered file by file."""
 
@@ -66,6 +72,11 @@ class CapturePass:
         """By first file: place in its group of the file that is read."""
         self._orders = [new_order() for _ in paths]
         self.flows = FlowTable()
+        self.copies = CopiedFrames()
+        self.cut: Counter[int] = Counter()
+        """Frames of a point that were not captured whole."""
+        self._cuts: dict[int, bool] = {}
+        """True for a file that has such frames in its first batch, or a short snap length."""
         self.matcher = Matcher()
         self.messages = CongestionMessages()
         self.pausing = PauseTracker(settings.storm_ns)
@@ -207,6 +218,8 @@ class CapturePass:
         if self.point_count > 1 or len(self.points) > 1:
             self.flows.several = self.point_count > 1
             batch.interface = numbers[batch.interface]  # from here on, points
+        self.copies.add(batch, self.point_count)
+        self._count_cut_frames(index, batch)
         if not self._counted:
             self.matcher.add(self.flows.add(batch, self._linktypes, self.stamped.places))
         if len(self.flows.lldps):
@@ -223,6 +236,17 @@ class CapturePass:
             self._probes.add(probes(batch, headers, self.flows.probes))
         if max(self._cnms.count, self._pauses.count, self._probes.count) > ENOUGH:
             self._flush_control_frames()
+
+    def _count_cut_frames(self, index: int, batch: Batch) -> None:
+        """Count frames that were not captured whole, in a file that is known to have some."""
+        if index not in self._cuts:
+            lengths = [one.snaplen for one in self.streams[index].interfaces]
+            short = any(0 < length < LONG_SNAPLEN for length in lengths)
+            self._cuts[index] = short or bool((batch.captured < batch.original).any())
+        if self._cuts[index]:
+            points = batch.interface[batch.captured < batch.original]
+            numbers, counts = np.unique(points, return_counts=True)
+            self.cut.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
 
     def _flush_control_frames(self) -> None:
         """Handle the control frames that wait."""

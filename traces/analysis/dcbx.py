@@ -168,10 +168,16 @@ def _value_text(value: Any) -> str:
     if not isinstance(value, list) or not any(isinstance(one, dict) for one in value):
         return str(value)
     return ", ".join(
-        f"{one['selector']} {one['protocol']} at priority "
+        f"{one['selector']} {protocol_text(one)} at priority "
         + " and ".join(str(priority) for priority in one["priorities"])
         for one in value
     )
+
+
+def protocol_text(entry: dict[str, Any]) -> str:
+    """The protocol of an application priority: EtherTypes in hexadecimal digits."""
+    number = entry["protocol"]
+    return f"{number:#06x}" if entry["selector"] == "EtherType" else str(number)
 
 
 SELECTORS = {1: "EtherType", 2: "TCP port", 3: "UDP port", 4: "port", 5: "DSCP"}

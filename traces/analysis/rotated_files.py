@@ -1,8 +1,9 @@
 """Rotated capture files: parts of one capture at one point, by their names and times.
 
 Capture programs begin a new file by size or time: dumpcap -b (name_00001_20240131235959.pcapng, or
-name_20240131235959_00001.pcapng with `nametimenum`), tcpdump -C (name.pcap, name.pcap1) and -G (a
-time in the name); logrotate and its like append a number (name.pcap.1).
+name_20240131235959_00001.pcapng with `nametimenum`), tcpdump -C (name.pcap, name.pcap1; the name
+may end in anything, as in trace, trace1) and -G (a time in the name); logrotate and its like append
+a number (name.pcap.1).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ LONGEST_GAP_NS = 3600 * 10**9
 SUFFIX = r"\.(?:pcapng|pcap|cap|dmp|ntar)"
 PACKED = re.compile(r"\.(?:gz|zst|xz|bz2|lz4)$")
 TCPDUMP = re.compile(rf"^(.+{SUFFIX})\.?\d*$")
+NUMBERED = re.compile(r"^(.*\D)[1-9]\d*$")
+"""Second and later files of tcpdump -C, where the first one is given by its name without number."""
 DUMPCAP = re.compile(rf"^(.+?)(?:_\d{{14}})?_\d{{5,}}(?:_\d{{14}})?{SUFFIX}$")
 HOUR = re.compile(rf"^(.+)[-_.](?:[01]\d|2[0-3])[-_:.]?[0-5]\d[-_:.]?[0-5]\d{SUFFIX}$")
 DATED = re.compile(
@@ -35,6 +38,19 @@ def rotation_base(path: str) -> str | None:
         if found:
             return str(Path(path).parent / found[1])
     return None
+
+
+def _bases(names: Sequence[str]) -> list[str | None]:
+    """`rotation_base` of some files; of name1 it is name, if that is among the files."""
+    found = [rotation_base(name) for name in names]
+    packed = [PACKED.sub("", name) for name in names]
+    for index, name in enumerate(packed):
+        numbered = NUMBERED.match(name)
+        if numbered and found[index] is None and numbered[1] in packed:
+            first = packed.index(numbered[1])
+            if found[first] in (None, numbered[1]):
+                found[first] = found[index] = numbered[1]
+    return found
 
 
 def _extent(path: str) -> tuple[int, int, tuple[str, ...]] | None:
@@ -60,8 +76,7 @@ def rotations(paths: Sequence[str | os.PathLike[str]]) -> list[list[int]]:
     """
     by_base: dict[str, list[int]] = defaultdict(list)
     names = [os.fspath(path) for path in paths]
-    for index, name in enumerate(names):
-        base = rotation_base(name)
+    for index, (name, base) in enumerate(zip(names, _bases(names), strict=True)):
         if base is not None and Path(name).is_file() and name not in names[:index]:
             by_base[base].append(index)
     groups: list[list[int]] = []

@@ -134,11 +134,9 @@ class CaptureStream:
                 self._state[scanner.POSITION] = pcap_header.HEADER
                 self._find_fcs(self._pcap)
             elif begin[:4] != pcapng_sections.SECTION_MAGIC:
-                what = (
-                    "not a pcap or pcapng file; it must begin with a1b2c3d4 or a1b23c4d in either "
-                    "byte order, or with 0a0d0d0a"
-                )
-                raise Damaged(0, what)
+                self._fill(pcap_header.MAGIC_OCTETS)
+                begin = self._octets[: min(self._end, pcap_header.MAGIC_OCTETS)].tobytes()
+                raise Damaged(0, pcap_header.refusal(begin))
         except Damaged as error:
             raise BadInput(self.path, str(error.damage)) from error
 

@@ -16,6 +16,27 @@ MODIFIED = 0xA1B2CD34
 LINKTYPE = 0x03FFFFFF
 FCS_PRESENT, FCS_SHIFT = 1 << 26, 28
 
+ACCEPTED = "pcap or pcapng is expected, plain or compressed by gzip, bzip2, xz, LZ4 or zstd"
+ARCHIVES = {
+    b"PK\x03\x04": "zip archive",
+    b"PK\x05\x06": "zip archive",
+    b"7z\xbc\xaf\x27\x1c": "7z archive",
+    b"Rar!\x1a\x07": "rar archive",
+    b"!<arch>\n": "ar archive",
+}
+TAR_MAGIC, TAR_MAGIC_AT = b"ustar", 257
+CAPTURES = {
+    b"snoop\0\0\0": "snoop",
+    b"btsnoop\0": "btsnoop",
+    b"GMBU": "Network Monitor",
+    b"RTSS": "Network Monitor",
+    b"XCP\0": "NetXRay",
+    b"TRSNIFF data    \x1a": "Sniffer",
+}
+"""Other formats of captures that editcap of Wireshark reads."""
+MAGIC_OCTETS = 512
+"""Octets by which a file of another format is recognised."""
+
 
 @dataclass(frozen=True)
 class Pcap:
@@ -31,6 +52,25 @@ def is_pcap(begin: bytes) -> bool:
     return any(
         begin[:4] in (struct.pack("<I", magic), struct.pack(">I", magic))
         for magic in (MICROSECONDS, NANOSECONDS, MODIFIED)
+    )
+
+
+def refusal(begin: bytes) -> str:
+    """Sentence about a file that is neither pcap nor pcapng, by its first MAGIC_OCTETS octets."""
+    for magic, name in ARCHIVES.items():
+        if begin.startswith(magic):
+            return f"a {name}, not a capture; unpack it: {ACCEPTED}"
+    if begin[TAR_MAGIC_AT:].startswith(TAR_MAGIC):
+        return f"a tar archive, not a capture; unpack it: {ACCEPTED}"
+    for magic, name in CAPTURES.items():
+        if begin.startswith(magic):
+            return (
+                f"a capture of format {name}, which is not read; `editcap -F pcapng` converts it: "
+                f"{ACCEPTED}"
+            )
+    return (
+        "not a pcap or pcapng file; it must begin with a1b2c3d4 or a1b23c4d in either byte order, "
+        "or with 0a0d0d0a"
     )
 
 

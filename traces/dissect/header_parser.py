@@ -1,9 +1,10 @@
 """Compiled header parser of whole batches.
 
-Layers: Ethernet II, any number of VLAN tags (802.1Q, 802.1ad, 0x9100), CN-TAG (802.1Qau), IPv4
-(RFC 791), IPv6 with extension headers (RFC 8200), UDP, TCP, RoCE (InfiniBand base transport
-header over UDP 4791 or EtherType 0x8915), MAC control, CNM, FECN's probes. A field is taken when
-all of its octets were captured and lie within the packet that the IP header announces.
+Layers: Ethernet II, any number of VLAN tags (802.1Q, 802.1ad, 0x9100, 0x9200, 0x9300), CN-TAG
+(802.1Qau), PPPoE sessions (RFC 2516), IPv4 (RFC 791), IPv6 with extension headers (RFC 8200), UDP,
+TCP, RoCE (InfiniBand base transport header over UDP 4791 or EtherType 0x8915), MAC control, CNM,
+FECN's probes. A field is taken when all of its octets were captured and lie within the packet that
+the IP header announces.
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ from traces.dissect.tunnel_headers import (
 
 ETHERNET = 1
 """The only link type that is dissected."""
-VLAN, PROVIDER_VLAN, OLD_QINQ = 0x8100, 0x88A8, 0x9100
+VLAN, PROVIDER_VLAN = 0x8100, 0x88A8
+OLD_QINQ, OLD_QINQ_2, OLD_QINQ_3 = 0x9100, 0x9200, 0x9300
+"""Outer tags of switches from before 802.1ad."""
+PPPOE_SESSION, PPPOE_HEADER, PPPOE_DATA = 0x8864, 8, 0x1100
+"""Sessions of PPP over Ethernet, and the first two octets of their data: version, type, code 0
+(RFC 2516)."""
+PPP_IPV4, PPP_IPV6 = 0x0021, 0x0057
 CN_TAG, CNM_TYPE, MAC_CONTROL, LLDP_TYPE = (
     0x22E9,
     frame_layout.CNM_TYPE,
@@ -268,7 +275,7 @@ def ethernet(octets, begin, at, end, row):
     kind = big16(octets, at + 12)
     at += 14
     tags = 0
-    while kind in (VLAN, PROVIDER_VLAN, OLD_QINQ) and at + 2 <= end:
+    while kind in (VLAN, PROVIDER_VLAN, OLD_QINQ, OLD_QINQ_2, OLD_QINQ_3) and at + 2 <= end:
         if tags == 0:
             row["vlan"] = big16(octets, at) & 0xFFF
             row["priority"] = octets[at] >> 5
@@ -282,6 +289,11 @@ def ethernet(octets, begin, at, end, row):
         row["rpid"] = big16(octets, at)
         kind = big16(octets, at + 2)
         at += 4
+    if kind == PPPOE_SESSION and at + PPPOE_HEADER <= end and big16(octets, at) == PPPOE_DATA:
+        protocol = big16(octets, at + 6)
+        if protocol in (PPP_IPV4, PPP_IPV6):
+            kind = np.int64(IPV4 if protocol == PPP_IPV4 else IPV6)
+            at += PPPOE_HEADER
     return kind, at
 
 

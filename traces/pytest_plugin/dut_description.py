@@ -13,6 +13,10 @@ kmax = "400KB"
 pmax = "1/5"
 marks_at = "dequeue"
 
+[headroom]                        # with "headroom" in `does`: PFC buffer of priority 3
+xoff_threshold = "40KB"
+size = "20KB"
+
 [dscp]                            # with "dscp" in `does`: map from DSCP to queue
 dscp_to_tc = { 3 = 3, 26 = 3 }
 others = 0
@@ -65,6 +69,14 @@ OF_NICS = ("cnp", "go_back_n", "dcqcn")
 """What a NIC does; each has a table of its name."""
 FOR_NICS = "of a NIC " + ", ".join(f'"{one}"' for one in OF_NICS) + " can be tested"
 
+BY_PFC = {
+    "ecn": "PFC holds the queue while it is filled",
+    "headroom": "PFC holds the queue while it is filled",
+    "dscp": "PFC of a priority holds its queue",
+}
+"""What a switch does that is measured by means of PFC, each with a table of its name."""
+HEADROOM_FILL_MS = 150
+"""Time for the longest burst of the suite that fills a headroom."""
 HELD_PRIORITY, OTHER_PRIORITY = 3, 5
 """Priority of the traffic from nic1, which PFC of the suite holds, and of that from nic2."""
 
@@ -88,6 +100,27 @@ class Marking(BaseModel):
         if self.kmin >= self.kmax:
             raise ValueError("kmin must be below kmax")
         return self
+
+
+class Headroom(BaseModel):
+    """PFC buffer of priority 3 at each ingress port: octets without FCS, or whole cells."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    xoff_threshold: Size = Field(ge=5_000, le=10**8)
+    """Octets buffered from one port when the device sends XOFF."""
+    size: Size = Field(ge=2_000, le=10**8)
+    """Octets that the device takes from that port after XOFF."""
+    cell: int | None = Field(None, ge=16, le=1 << 14)
+    """Octets of a cell of its memory: a frame with its FCS takes whole ones. Default: octets
+    count."""
+    ports: Literal[1, 2] = 1
+    """Ports that may use their headroom at the same time."""
+
+    @property
+    def most(self) -> int:
+        """Octets that the suite sends from one port while the queue is held."""
+        return self.xoff_threshold + 2 * self.size
 
 
 class QueueMap(BaseModel):
@@ -124,7 +157,9 @@ class Device(BaseModel):
     """Of a NIC, in place of `ports`: pcapng file with what its port received and sent."""
     address: str = ""
     """Of a NIC: its IP address in `capture`."""
-    does: list[Literal["pause", "pfc", "qcn", "ecn", "dscp", "cnp", "go_back_n", "dcqcn"]] = []
+    does: list[
+        Literal["pause", "pfc", "qcn", "ecn", "headroom", "dscp", "cnp", "go_back_n", "dcqcn"]
+    ] = []
     rate: Rate = Field(10**9, ge=10**6, le=10**12)
     load: Rate = Field(20_000_000, ge=10**5, le=10**12)
     """Rate of each testbed NIC where nothing is to be overloaded."""
@@ -138,6 +173,8 @@ class Device(BaseModel):
     """Priorities for which PFC is enabled, both ways; default: all."""
     ecn: Marking | None = None
     """ECN marking of the queue of priority 3 at port `far`."""
+    headroom: Headroom | None = None
+    """PFC buffer of priority 3 at ports `nic1` and `nic2`."""
     dscp: QueueMap | None = None
     """Map from DSCP to queue, which PFC measures."""
     cnp: CnpPacing | None = None
@@ -196,18 +233,21 @@ class Device(BaseModel):
                 f"reaction: a time is expected; 802.3 has one for {rates} Gb/s, not for "
                 f"{self.rate / 1e9:g}"
             )
-        if ("ecn" in self.does) != (self.ecn is not None):
-            raise ValueError('ecn: "ecn" among `does` and the table [ecn] are expected together')
-        if "ecn" in self.does and "pfc" not in self.does:
-            raise ValueError(
-                'does: "pfc" is expected beside "ecn": PFC holds the queue while it is filled'
-            )
-        if ("dscp" in self.does) != (self.dscp is not None):
-            raise ValueError('dscp: "dscp" among `does` and the table [dscp] are expected together')
-        if "dscp" in self.does and "pfc" not in self.does:
-            raise ValueError(
-                'does: "pfc" is expected beside "dscp": PFC of a priority holds its queue'
-            )
+        for name, why in BY_PFC.items():
+            if (name in self.does) != (getattr(self, name) is not None):
+                raise ValueError(
+                    f'{name}: "{name}" among `does` and the table [{name}] are expected together'
+                )
+            if name in self.does and "pfc" not in self.does:
+                raise ValueError(f'does: "pfc" is expected beside "{name}": {why}')
+        if self.headroom is not None:
+            most = self.rate * HEADROOM_FILL_MS // 16_000
+            if self.headroom.most > most:
+                raise ValueError(
+                    f"headroom: xoff_threshold and two times size are {self.headroom.most} octets; "
+                    f"at most {most}, which half of the rate brings in {HEADROOM_FILL_MS} ms, are "
+                    "expected"
+                )
         lossless = self.lossless if "pfc" in self.does else None
         if lossless is not None and HELD_PRIORITY not in lossless:
             raise ValueError(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.assembly import assemble
+from orchestrator.engine.records import WRONG_IPV4, WRONG_UDP
 from orchestrator.errors import BadInput
 from orchestrator.live.live_changes import ChangeRefused, run_to_end
 from orchestrator.live.world_changes import PausedWorldChanges
@@ -121,6 +122,48 @@ def test_a_resolved_plan_has_its_injections_as_they_were_written() -> None:
 def test_what_names_no_frame_is_refused(step: str, said: str) -> None:
     with pytest.raises(BadInput, match=f"(?s){said}"):
         resolved(f'at = "0s"\n{step}')
+
+
+@pytest.mark.parametrize(
+    ("headers", "field", "said"),
+    [
+        ("ip = 6", "ipv4_checksum", "IPv6 has no header checksum; 'udp_checksum' or headers.ip"),
+        ("ip = 4", "ipv4_checksum", None),
+        ("ip = 6", "udp_checksum", None),
+        ("ip = 4", "udp_checksum", None),
+    ],
+)
+def test_a_check_that_the_headers_do_not_have_is_refused(
+    headers: str, field: str, said: str | None
+) -> None:
+    step = f'at = "0s"\ncorrupt = "f"\nfield = "{field}"\n[headers]\n{headers}'
+    if said is None:
+        wrong = {"ipv4_checksum": WRONG_IPV4, "udp_checksum": WRONG_UDP}[field]
+        assert resolved(step).actions[0].values["damage"] == wrong
+        return
+    with pytest.raises(BadInput, match=rf"(?s)timeline\[0\]\.field.*{said}"):
+        resolved(step)
+
+
+@pytest.mark.parametrize("field", ["ipv4_checksum", "udp_checksum", "icrc"])
+def test_packets_of_programs_have_no_check_of_ours(field: str) -> None:
+    step = f"""at = "0s"
+corrupt = "p"
+field = "{field}"
+[traffic.p]
+plugin = "sockets"
+from = "h1"
+to = "h2"
+[programs.server]
+node = "h2"
+command = "true"
+[programs.client]
+node = "h1"
+command = "true"
+"""
+    said = r"timeline\[0\]\.field.*the packets of p are those of programs"
+    with pytest.raises(BadInput, match=f"(?s){said}"):
+        resolved(step)
 
 
 def test_ranges_name_several_flows_and_ports() -> None:

@@ -23,6 +23,7 @@ from orchestrator.plan.pfc_headroom import (
     PAUSE_OCTETS,
     buffer_headrooms,
     cells_for,
+    lossless_buffers,
     of_cable,
 )
 from orchestrator.registry import GROUP, Registry
@@ -242,6 +243,28 @@ def test_one_frame_less_is_too_little(less: int, lossless: bool, shares: bool) -
         }
     lost = [dropped(assembled(given_headroom(plan, less))) for plan in plans]
     assert (np.sum(lost) == 0) == lossless
+
+
+@pytest.mark.parametrize("node", ["a", "s"])
+@pytest.mark.parametrize(("obeys", "lossless"), [(None, True), ([0], True), ([], False)])
+def test_a_neighbour_that_does_not_obey_pfc_overruns_any_headroom(
+    node: str, obeys: list[int] | None, lossless: bool
+) -> None:
+    """Whether it is a host or a switch; of PAUSE it obeys every frame."""
+    plan = squeezed(US, 0)
+    plan["priorities"] = "separate"
+    if node == "s":  # a switch without inputs between the host and the buffer
+        plan["nodes"]["before"] = {"kind": "switch", "buffer": 10**6}
+        plan["links"]["la"]["ends"] = ["a", "before"]
+        plan["links"]["lm"] = {"ends": ["before", "s"], "rate": 10**9, "delay": US}
+    name = "a" if node == "a" else "before"
+    if obeys is not None:
+        plan["nodes"][name]["obeys_pfc"] = obeys
+    resolved = Plan(**given_headroom(plan)).check(Registry.load())
+    assert (f"s.{name}/in" in lossless_buffers(resolved)) == lossless
+    assert (dropped(assembled(plan)) == 0) == lossless
+    plan["nodes"]["s"]["inputs"]["pause"]["plugin"] = "pause"
+    assert f"s.{name}/in" in lossless_buffers(Plan(**plan).check(Registry.load()))
 
 
 def test_only_frames_that_can_come_somewhere_need_room_there() -> None:

@@ -118,7 +118,13 @@ def test_applications_and_cee(tmp_path: Path) -> None:
     assert [first.notes, second.notes, third.notes] == [[], [], []]
     assert "before CEE" in fourth.notes[0]
     text = " ".join(run(tmp_path / "a.pcap").stdout.split())
-    for part in ("CEE PFC", "application priorities", "(UDP port 4791: 3)", "before CEE"):
+    for part in (
+        "CEE PFC",
+        "application priorities",
+        "(UDP port 4791: 3)",
+        "(EtherType 0x8906: 3)",
+        "before CEE",
+    ):
         assert part in text, part
 
 
@@ -141,7 +147,7 @@ def test_contradictions_are_named(tmp_path: Path) -> None:
     assert "bandwidths percent" in notes[2][0]
     assert "cee_pfc" in notes[3][0]
     assert "[3] by IEEE's TLV and of [3, 4] by CEE's" in notes[5][0]
-    assert "UDP port 4791 at priority 3 and EtherType 35078 at priority 3;" in notes[6][0]
+    assert "UDP port 4791 at priority 3 and EtherType 0x8906 at priority 3;" in notes[6][0]
     assert "too short" in notes[4][0]
     text = " ".join(run(tmp_path / "a.pcap").stdout.split())
     assert "contradict each other" in text

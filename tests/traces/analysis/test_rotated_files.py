@@ -18,6 +18,8 @@ NAMES = {
     "logrotate": ("ring.pcap.1", "ring.pcap"),
     "tcpdump -G, hours alone": ("ring-235958.pcap", "ring-235959.pcap"),
     "tcpdump -C": ("ring.pcap", "ring.pcap1"),
+    "tcpdump -C, no extension": ("ring", "ring1"),
+    "tcpdump -C, another extension": ("ring.trace", "ring.trace12"),
     "tcpdump -C -W": ("ring.pcap00", "ring.pcap01"),
     "tcpdump -G": ("ring-2024-01-31_23-59-59.pcap", "ring-2024-02-01_00-00-01.pcap"),
 }
@@ -62,7 +64,10 @@ def test_the_same_time_is_another_place(tmp_path) -> None:
     assert (len(seen.interfaces), len(seen.latency)) == (2, 1)
 
 
-@pytest.mark.parametrize("names", [("nic1.pcap", "nic2.pcap"), ("leaf_1.pcap", "leaf_2.pcap")])
+@pytest.mark.parametrize(
+    "names",
+    [("nic1.pcap", "nic2.pcap"), ("leaf_1.pcap", "leaf_2.pcap"), ("h1", "h2"), ("h", "h01")],
+)
 def test_other_names_are_other_places(tmp_path, names) -> None:
     one = write(tmp_path / names[0], frames(0, 5), 0)
     two = write(tmp_path / names[1], frames(5, 5), 9000)

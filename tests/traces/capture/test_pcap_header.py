@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import tarfile
+import zipfile
 from fractions import Fraction
 
 import pyarrow as pa
@@ -166,6 +168,35 @@ def test_strangers_are_refused(tmp_path, data, part) -> None:
     with pytest.raises(BadInput) as error:
         open_capture(path)
     assert part in str(error.value)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("zip", "a zip archive, not a capture; unpack it: pcap or pcapng is expected, plain or"),
+        ("tar", "a tar archive, not a capture; unpack it"),
+        ("snoop", "a capture of format snoop, which is not read; `editcap -F pcapng` converts it"),
+    ],
+)
+def test_archives_and_other_captures_are_named(tmp_path, kind, said, packed) -> None:
+    """Also where the archive is compressed as a whole, as .tar.gz is."""
+    inside = tmp_path / "a.pcap"
+    inside.write_bytes(pcap([]))
+    path = tmp_path / f"a.{kind}"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(inside)
+    elif kind == "tar":
+        with tarfile.open(path, "w") as archive:
+            archive.add(inside)
+    else:
+        path.write_bytes(b"snoop\0\0\0" + bytes(80))
+    if packed:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(BadInput) as error:
+        open_capture(path)
+    assert said in str(error.value)
 
 
 def test_missing_files_and_folders_are_refused(tmp_path) -> None:

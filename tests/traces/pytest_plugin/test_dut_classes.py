@@ -1,4 +1,5 @@
-"""The conformance suite's figures of ECN marking, lossy class and DSCP map, held to devices."""
+"""The conformance suite's figures of ECN marking, lossy class, DSCP map and PFC headroom, held to
+devices."""
 
 from __future__ import annotations
 
@@ -170,6 +171,18 @@ def test_a_switch_with_the_map_that_is_stated_passes(tmp_path: Path) -> None:
     assert len(found["figures"]) == 2, found["said"]
 
 
+def test_a_switch_with_another_map_misses(tmp_path: Path) -> None:
+    """Two DSCPs have each other's class, and nothing else is wrong."""
+    exchanged = {"dscp_to_tc": {"0": 0, "4": 3, "26": 4}}
+    found = tried(tmp_path, MAPPED | {"device": "ours"}, MAPS | exchanged)
+    assert found["missed"] == {QUEUES}, found["said"]
+    assert found["figures"][QUEUES]["seen"] == 2
+    for dscp, queue, right in ((4, 3, 4), (26, 4, 3)):
+        sentence = f"DSCP {dscp} waits in queue {queue}; the description says {right}"
+        assert sentence in found["figures"][QUEUES]["why"], found["said"]
+    assert found["code"] == 1, found["said"]
+
+
 def test_a_bridge_that_knows_no_dscp_misses(tmp_path: Path) -> None:
     """PFC holds none of its frames; those of the lossy class pass as they should."""
     found = tried(tmp_path, MAPPED, {})
@@ -178,4 +191,63 @@ def test_a_bridge_that_knows_no_dscp_misses(tmp_path: Path) -> None:
         sentence = f"DSCP {dscp} waits in no queue that PFC holds (of 3-4); the description says"
         assert f"{sentence} {queue}" in found["said"], found["said"]
     assert "DSCP 0 waits" not in found["said"], found["said"]
+    assert found["code"] == 1, found["said"]
+
+
+BUFFERED: dict[str, Any] = {
+    "rate": "100Mb/s",
+    "load": "2Mb/s",
+    "reaction": "20ms",
+    "cores": 1,
+    "does": ["pfc", "headroom"],
+    "lossless": [3],
+    "headroom": {"xoff_threshold": "40KB", "size": "20KB"},
+    "file": "test_device_headroom.py",
+}
+AT = "XOFF: octets buffered when it comes"
+SIZE = "headroom: octets after XOFF until the first drop"
+
+
+def buffered(**settings: Any) -> dict[str, Any]:
+    """A switch with the headroom that is stated, but for some settings of its inputs."""
+    right = {
+        "buffer": "60KB",
+        "hold_until_departure": True,
+        "pause": {"plugin": "pfc", "high": "40KB", "low": "20KB"},
+        "pause_priorities": [3],
+    }
+    return {"buffer": "1MB", "inputs": right | settings}
+
+
+def test_a_switch_with_the_headroom_that_is_stated_passes(tmp_path: Path) -> None:
+    found = tried(tmp_path, BUFFERED, buffered())
+    unless_denied(found)
+    assert found["missed"] == set(), found["said"]
+    assert found["code"] == 0, found["said"]
+    assert len(found["figures"]) == 8, found["said"]
+    assert found["figures"][AT]["seen"] == pytest.approx(40_500, abs=500)
+
+
+LACKING: dict[str, tuple[dict[str, Any], set[str], str]] = {
+    "short": ({"buffer": "55KB"}, {SIZE}, "short, so that a neighbour that sends on"),
+    "late": (
+        {"pause": {"plugin": "pfc", "high": "48KB", "low": "20KB"}},
+        {AT, SIZE},
+        "too late, which its headroom lacks",
+    ),
+    "another priority": (
+        {"pause_priorities": [5], "lossy_buffer": "60KB"},
+        {"XOFF: bursts above the threshold without it"},
+        "gets no XOFF for priority 3; the device sends neither PFC nor PAUSE",
+    ),
+}
+"""Settings of inputs, figures that miss it, and a part of a sentence about one of them."""
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_a_switch_with_another_headroom_misses(tmp_path: Path, name: str) -> None:
+    settings, figures, sentence = LACKING[name]
+    found = tried(tmp_path, BUFFERED, buffered(**settings))
+    assert figures <= found["missed"], found["said"]
+    assert any(sentence in found["figures"][one]["why"] for one in figures), found["figures"]
     assert found["code"] == 1, found["said"]

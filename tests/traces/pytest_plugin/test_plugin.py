@@ -157,6 +157,18 @@ def test_one_table_has_the_targets_side_by_side() -> None:
             '*does: "pfc" is expected beside "dscp"*',
         ),
         (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }\ndoes = ["headroom"]\n'
+            '[headroom]\nxoff_threshold = "40KB"\nsize = "20KB"',
+            ["--tailback-target", "software"],
+            '*does: "pfc" is expected beside "headroom": PFC holds the queue*',
+        ),
+        (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }\ndoes = ["pfc", "headroom"]\n'
+            '[headroom]\nxoff_threshold = "9MB"\nsize = "1MB"',
+            ["--tailback-target", "software"],
+            "*two times size are 11000000 octets; at most 9375000, which half of the rate*",
+        ),
+        (
             'ports = { nic1 = "a", nic2 = "b", far = "c" }\ndoes = ["pfc", "dscp"]\n'
             "[dscp]\ndscp_to_tc = { 64 = 3 }",
             ["--tailback-target", "software"],

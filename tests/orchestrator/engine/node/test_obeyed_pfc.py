@@ -1,4 +1,4 @@
-"""`obeys_pfc`: the lanes of a switch that received PFC stops, and those that go on."""
+"""`obeys_pfc`: the lanes of a switch or NIC that received PFC stops, and those that go on."""
 
 from __future__ import annotations
 
@@ -72,6 +72,23 @@ def test_the_lanes_that_are_named_and_obeyed_stop(obeys: list[int] | None, vecto
             assert sent * 8 / 0.0009 == pytest.approx(RATE / 10, rel=0.15)
 
 
+@pytest.mark.parametrize("vector", [8, 255])
+@pytest.mark.parametrize("obeys", [None, [], [3], [0]])
+def test_the_lanes_of_a_nic_likewise(obeys: list[int] | None, vector: int) -> None:
+    """Each of the NICs has one lane with traffic."""
+    plan = stormed(None, 0)
+    plan["nodes"]["s"]["pause"] = plan["nodes"]["far"].pop("pause") | {"vector": vector}
+    for name in ("h0", "h3"):
+        if obeys is not None:
+            plan["nodes"][name]["obeys_pfc"] = obeys
+    done = recorded(plan)
+    for priority in (0, 3):
+        sent = at(done, f"t{priority}", "bytes_received", 2 * MS)
+        sent -= at(done, f"t{priority}", "bytes_received", MS + 100 * US)
+        stops = vector >> priority & 1 == 1 and (obeys is None or priority in obeys)
+        assert (sent == 0) == stops
+
+
 def test_a_pause_of_the_whole_link_holds_all() -> None:
     """802.3x PAUSE names no priority."""
     done = recorded(stormed([3], 0, "pause"))
@@ -102,3 +119,10 @@ def test_what_cannot_be_is_refused(obeys: list[int], text: str) -> None:
     with pytest.raises(BadInput) as raised:
         Plan(**stormed(obeys, 8)).check(Registry.load())
     assert text in str(raised.value)
+
+
+def test_what_cannot_be_is_refused_of_a_nic_as_well() -> None:
+    plan = stormed(None, 8)
+    plan["nodes"]["h3"]["obeys_pfc"] = [2]
+    with pytest.raises(BadInput, match=r"nodes.h3.obeys_pfc: priority 2 has no lane of its own"):
+        Plan(**plan).check(Registry.load())

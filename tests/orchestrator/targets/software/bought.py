@@ -25,6 +25,7 @@ from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
 from orchestrator.run.execute_run import run
 from orchestrator.targets.software.dut import rx_sockets
+from orchestrator.targets.software.dut.dut_probing import ETHER_TYPE
 from orchestrator.targets.software.linux_syscalls import enter_network
 from orchestrator.targets.software.network_namespaces import Machines
 from orchestrator.targets.software.raw_sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
@@ -81,6 +82,20 @@ def bridge(machines: Machines, device: str, inner: list[str], name: str = "br0")
         for one in inner:
             netlink.link("set", index=netlink.link_lookup(ifname=one)[0], master=index)
         netlink.link("set", index=index, state="up")
+
+
+def type_at(octets: bytes) -> int:
+    """Where a frame's EtherType stands: behind its VLAN tags, if it has any."""
+    at = 12
+    while octets[at : at + 2] in (b"\x81\x00", b"\x88\xa8"):
+        at += 4
+    return at
+
+
+def is_of(octets: bytes, kind: int) -> bool:
+    """True if the frame has an EtherType."""
+    at = type_at(octets)
+    return octets[at : at + 2] == struct.pack("!H", kind)
 
 
 def narrow(inner: str, mtu: int) -> None:
@@ -159,10 +174,10 @@ class Forwarder(threading.Thread):
             return
         self.where[source] = port
         known = self.where.get(to) if not to[0] & 1 and self.err is not floods else None
-        data = octets[16:18] != b"\x88\xb5" and not to[0] & 1
+        data = not is_of(octets, ETHER_TYPE) and not to[0] & 1
         self.count += data
         if self.err is strips:  # access ports: nobody's tag comes out
-            octets = octets[:12] + octets[16:]
+            octets = octets[:12] + octets[type_at(octets) :]
         replies = self.err(self.count, octets) if data else [(0.0, octets)]
         for later, each in replies:
             out = port if each[:5] == PAUSE_TO[:5] else known
@@ -217,7 +232,7 @@ def strips(number: int, octets: bytes) -> list[tuple[float, bytes]]:
 
 def loses_messages(number: int, octets: bytes) -> list[tuple[float, bytes]]:
     """CNMs do not pass it."""
-    return [] if octets[16:18] == b"\x22\xe7" else [(0.0, octets)]
+    return [] if is_of(octets, 0x22E7) else [(0.0, octets)]
 
 
 def doubles(number: int, octets: bytes) -> list[tuple[float, bytes]]:
@@ -238,7 +253,9 @@ def damages(number: int, octets: bytes) -> list[tuple[float, bytes]]:
 
 
 def demotes(number: int, octets: bytes) -> list[tuple[float, bytes]]:
-    """Every priority becomes 0."""
+    """Every priority becomes 0, where a tag has one."""
+    if type_at(octets) == 12:
+        return [(0.0, octets)]
     return [(0.0, octets[:14] + bytes([octets[14] & 0x1F]) + octets[15:])]
 
 

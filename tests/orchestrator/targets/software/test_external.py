@@ -60,9 +60,17 @@ def test_a_bridge_forwards_everything_and_conforms() -> None:
     assert not any("in its place" in note for note in result["notes"])
 
 
-def test_a_device_that_drops_is_told_by_frame_and_rule() -> None:
-    """One frame in ten is missing: so many are counted, and the oracle names the first."""
-    result = through(device="loses")
+HEADERS = {
+    "untagged": 'tagged = false\npriority = "dscp"',
+    "qinq": "vlan = 300\nouter_vlan = 7",
+    "ipv6": "ip = 6\ntagged = false",
+}
+
+
+@pytest.mark.parametrize("headers", ["vlan = 1", *HEADERS.values()], ids=["tagged", *HEADERS])
+def test_a_device_that_drops_is_told_by_frame_and_rule(headers: str) -> None:
+    """One data frame in ten is missing: so many are counted, and the oracle names the first."""
+    result = through(PLAN + f"[headers]\n{headers}\n", device="loses")
     seen = result["metrics"]["run"]["sw"]
     assert seen["frames.received"] > 150
     assert seen["frames.dropped"] == seen["frames.received"] - seen["frames.sent"]
@@ -116,13 +124,6 @@ def test_a_device_with_too_small_an_mtu_is_told_before_the_run() -> None:
     assert "frames of 1000 octets do not pass" in said
     assert "from sw.nic1 (e1) to sw.sink (e3)" in said
     assert "MTU of 986" in said
-
-
-HEADERS = {
-    "untagged": 'tagged = false\npriority = "dscp"',
-    "qinq": "vlan = 300\nouter_vlan = 7",
-    "ipv6": "ip = 6\ntagged = false",
-}
 
 
 @pytest.mark.parametrize("headers", HEADERS.values(), ids=list(HEADERS))
