@@ -1,11 +1,12 @@
-"""TCP site of the OTG server's REST transport, with bounds on connections and on time.
+"""TCP site of the OTG server's transports, with bounds on connections and on time.
 
-aiohttp bounds the line, the headers and the body of a request; it bounds neither connections nor
-the time of a TLS handshake and of a first request. This site accepts connections itself:
+aiohttp bounds the line, the headers and the body of a request, gRPC its messages; neither bounds
+the connections of one address, the time of a TLS handshake and that of a first request. A site
+accepts connections itself:
 
 - `NEWCOMERS` may be open that have sent no complete request with the right token, `OF_SOURCE` of
   one address; the oldest gives way to the next one. Each has `FIRST_S` for its TLS handshake, and
-  as long for its first request.
+  `first_s` for its first request.
 - New connections are accepted at `ACCEPTS_S` per second, `OF_SOURCE_S` from one address.
 - `CONNECTIONS` may be open in all. A connection without a request is closed after `IDLE_S`.
 """
@@ -15,14 +16,14 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
-from typing import Any
-
-from aiohttp import web
+from typing import Any, TypeVar
 
 from orchestrator.connection_bounds import ConnectionBounds, Denied, Limits
+from orchestrator.deferred_signals import deferred_signals
 
 NEWCOMERS, OF_SOURCE = 32, 16
 """Connections without a request that carries the token: all, and those of one address."""
@@ -31,35 +32,43 @@ CONNECTIONS, KEYED_OF_SOURCE = 96, 48
 ACCEPTS_S, OF_SOURCE_S = 200.0, 100.0
 """New connections per second."""
 FIRST_S = 5.0
-IDLE_S = 30.0
-LINGER_S = 1.0
-"""Time in which the rest of a request that was refused is read and dropped."""
-LINE_OCTETS, HEADER_OCTETS, HEADERS = 2048, 2048, 64
-"""Octets of a request's first line and of each header, and headers of a request."""
 LOOK_S = 0.25
 BACKLOG = 128
+START_S = 10.0
+T = TypeVar("T")
 
-REQUEST_LIMITS: dict[str, Any] = {
-    "max_line_size": LINE_OCTETS,
-    "max_field_size": HEADER_OCTETS,
-    "max_headers": HEADERS,
-    "keepalive_timeout": IDLE_S,
-    "lingering_time": LINGER_S,
-    "auto_decompress": False,
-}
-"""Options of aiohttp's server: a compressed body would be bounded only after it is unpacked."""
+
+class LoopThread:
+    """Thread with an event loop; `on_error` gets errors that no coroutine raises."""
+
+    def __init__(self, name: str, on_error: Callable[[dict[str, Any]], None]) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(lambda loop, context: on_error(context))
+        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        with deferred_signals():
+            self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Result of a coroutine."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(START_S)
+
+    def close(self) -> None:
+        """End the loop."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
 
 @dataclass(eq=False)
-class RestConnection:
-    """Connection of a REST client."""
+class SiteConnection:
+    """Connection of a client."""
 
     source: str
     peer: socket.socket
     began_s: float = field(default_factory=time.monotonic)
     keyed: bool = False
-    handler: Any = None
-    """aiohttp's protocol of the connection, which is made before the TLS handshake."""
+    handler: asyncio.Protocol | None = None
+    """Protocol of the connection, which is made before the TLS handshake."""
     transport: asyncio.WriteTransport | None = None
     """Transport, once the TLS handshake is complete."""
     handshake: asyncio.Task[None] | None = None
@@ -75,10 +84,15 @@ class RestConnection:
 
 
 class BoundedSite:
-    """Site of an aiohttp server; `address` is the one that it listens on. Raises OSError."""
+    """Site of a server; `address` is the one that it listens on. Raises OSError."""
 
-    def __init__(self, address: tuple[str, int], tls: ssl.SSLContext | None) -> None:
-        self._tls = tls
+    def __init__(
+        self,
+        address: tuple[str, int],
+        tls: ssl.SSLContext | None = None,
+        first_s: float | None = None,
+    ) -> None:
+        self._tls, self._first_s = tls, FIRST_S if first_s is None else first_s
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self._listener = socket.create_server(address, family=family, backlog=BACKLOG)
         self._listener.setblocking(False)
@@ -86,17 +100,23 @@ class BoundedSite:
         self._bounds = ConnectionBounds(
             Limits(NEWCOMERS, OF_SOURCE, CONNECTIONS, KEYED_OF_SOURCE, ACCEPTS_S, OF_SOURCE_S)
         )
-        self._connections = set[RestConnection]()
+        self._connections = set[SiteConnection]()
         self._tasks = set[asyncio.Task[None]]()
-        self._server: web.Server | None = None
+        self._make: Callable[[], asyncio.Protocol] | None = None
+        self._opened: Callable[[], Iterable[object]] = tuple
 
-    def start(self, server: web.Server) -> None:
-        """Begin to accept connections, in the running loop."""
-        self._server = server
+    def start(
+        self, make: Callable[[], asyncio.Protocol], opened: Callable[[], Iterable[object]]
+    ) -> None:
+        """Begin to accept connections, in the running loop.
+
+        `make` makes the protocol of a connection, `opened` gives those that are open.
+        """
+        self._make, self._opened = make, opened
         self._keep(self._accept())
         self._keep(self._expire())
 
-    def note_authorized(self, handler: Any) -> None:
+    def note_authorized(self, handler: object) -> None:
         """Note that a complete request with the right token came by a connection."""
         for one in self._connections:
             if one.handler is handler:
@@ -134,17 +154,17 @@ class BoundedSite:
                 continue
             if oldest is not None:
                 self._end(oldest)
-            connection = RestConnection(str(address[0]), peer)
+            connection = SiteConnection(str(address[0]), peer)
             self._connections.add(connection)
             connection.handshake = self._keep(self._begin(connection))
 
-    async def _begin(self, connection: RestConnection) -> None:
-        """Pass a connection to aiohttp, after its TLS handshake."""
-        assert self._server is not None
-        server, peer = self._server, connection.peer
+    async def _begin(self, connection: SiteConnection) -> None:
+        """Pass a connection to its protocol, after its TLS handshake."""
+        peer = connection.peer
 
-        def make() -> Any:
-            connection.handler = server()
+        def make() -> asyncio.Protocol:
+            assert self._make is not None
+            connection.handler = self._make()
             return connection.handler
 
         try:
@@ -162,13 +182,12 @@ class BoundedSite:
         assert isinstance(transport, asyncio.WriteTransport)
         connection.transport, connection.began_s = transport, time.monotonic()
 
-    def _end(self, connection: RestConnection) -> None:
+    def _end(self, connection: SiteConnection) -> None:
         connection.end()
         self._connections.discard(connection)
 
     def _forget_closed(self) -> None:
-        assert self._server is not None
-        known = set(map(id, self._server.connections))
+        known = set(map(id, self._opened()))
         self._connections = {
             one for one in self._connections if one.transport is None or id(one.handler) in known
         }
@@ -177,7 +196,7 @@ class BoundedSite:
         while True:
             await asyncio.sleep(LOOK_S)
             self._forget_closed()
-            latest = time.monotonic() - FIRST_S
+            latest = time.monotonic() - self._first_s
             for one in list(self._connections):
                 if one.transport is not None and not one.keyed and one.began_s < latest:
                     self._end(one)

@@ -13,7 +13,6 @@ import hmac
 import logging
 import os
 import ssl
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,7 @@ from snappi import api, otg_pb2
 
 from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import BadInput
-from orchestrator.otg.bounded_site import REQUEST_LIMITS, BoundedSite
+from orchestrator.otg.bounded_site import BoundedSite, LoopThread
 from orchestrator.otg.otg_reader import OtgError
 from orchestrator.otg.otg_service import Message, OtgService
 from orchestrator.testbed.wire.log_limit import LogLimit
@@ -34,7 +33,20 @@ BODY_S, ANSWER_S = 30.0, 60.0
 """Time for the body of a request, and for its answer to be taken."""
 CALLS = 8
 """Requests at once whose bodies and answers are in memory; further ones wait, for `BODY_S`."""
-START_S, SHUTDOWN_S = 10.0, 1.0
+IDLE_S, SHUTDOWN_S = 30.0, 1.0
+LINGER_S = 1.0
+"""Time in which the rest of a request that was refused is read and dropped."""
+LINE_OCTETS, HEADER_OCTETS, HEADERS = 2048, 2048, 64
+"""Octets of a request's first line and of each header, and headers of a request."""
+REQUEST_LIMITS: dict[str, Any] = {
+    "max_line_size": LINE_OCTETS,
+    "max_field_size": HEADER_OCTETS,
+    "max_headers": HEADERS,
+    "keepalive_timeout": IDLE_S,
+    "lingering_time": LINGER_S,
+    "auto_decompress": False,
+}
+"""Options of aiohttp's server: a compressed body would be bounded only after it is unpacked."""
 SPOKEN = "set the location to https://otg:TOKEN@HOST:PORT, or send `Authorization: Bearer TOKEN`"
 
 
@@ -209,8 +221,6 @@ class RestServer:
         self._log = _LimitedLog(say)
         logger = logging.Logger("otg-rest")  # a logger of this server alone
         logger.addHandler(self._log)
-        self._loop = asyncio.new_event_loop()
-        self._loop.set_exception_handler(self._on_loop_error)
         self._runner = web.AppRunner(
             application(service, token, self._site.note_authorized),
             access_log=None,
@@ -218,21 +228,20 @@ class RestServer:
             shutdown_timeout=SHUTDOWN_S,
             **REQUEST_LIMITS,
         )
-        self._thread = threading.Thread(target=self._loop.run_forever, name="otg-rest", daemon=True)
+        self._loop = LoopThread("otg-rest", self._on_loop_error)
         try:
-            with deferred_signals():
-                self._thread.start()
-            asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(START_S)
+            self._loop.run(self._listen())
         except BaseException:
             self.close()
             raise
 
     async def _listen(self) -> None:
         await self._runner.setup()
-        assert self._runner.server is not None
-        self._site.start(self._runner.server)
+        server = self._runner.server
+        assert server is not None
+        self._site.start(server, lambda: server.connections)
 
-    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _on_loop_error(self, context: dict[str, Any]) -> None:
         """Log an error of the loop, unless a peer broke its connection or its TLS."""
         error = context.get("exception")
         if not isinstance(error, OSError):
@@ -245,9 +254,7 @@ class RestServer:
     def close(self) -> None:
         """Stop listening."""
         with deferred_signals():
-            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(START_S)
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+            self._loop.run(self._end())
             self._loop.close()
 
 

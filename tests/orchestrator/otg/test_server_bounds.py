@@ -218,14 +218,13 @@ def test_a_body_that_does_not_come_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_answer_that_is_not_taken_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest_server, "ANSWER_S", 0.4)
-    monkeypatch.setattr(OtgService, "get_config", lambda self: {"name": "x" * (32 << 20)})
+    monkeypatch.setattr(OtgService, "get_config", lambda self: {"name": "x" * (8 << 20)})
     with served() as server:
         idle = []
         for _ in range(rest_server.CALLS):
             peer = server.connect()
-            peer.sendall(
-                f"GET /config HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
-            )
+            head = f"GET /config HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+            peer.sendall(f"{head}Connection: close\r\n\r\n".encode())
             idle.append(peer)
         time.sleep(0.2)
         assert server.ask() == 200, "their turns have ended"
@@ -271,13 +270,12 @@ def test_a_stranger_sends_nothing_without_end(kind: str) -> None:
         server.ask()
         before = resident()
         end = time.monotonic() + 2 * bounded_site.FIRST_S + PATIENCE_S
-        with server.connect() as peer:
-            with contextlib.suppress(ConnectionError):
-                peer.sendall(first)
-                while True:
-                    peer.sendall(block)
-                    assert time.monotonic() < end, "it takes octets for ever"
-                    assert resident() - before < MEMORY
+        with server.connect() as peer, contextlib.suppress(ConnectionError):
+            peer.sendall(first)
+            while True:
+                peer.sendall(block)
+                assert time.monotonic() < end, "it takes octets for ever"
+                assert resident() - before < MEMORY
         assert server.ask() == 200
     assert len(server.said) <= 21
 
@@ -290,7 +288,8 @@ def test_a_body_of_a_client_is_bounded_and_not_unpacked() -> None:
         server.ask()
         before = resident()
         with server.connect() as peer:
-            head = f"POST /config HTTP/1.1\r\nHost: a\r\n{authorization}Transfer-Encoding: chunked\r\n\r\n"
+            head = f"POST /config HTTP/1.1\r\nHost: a\r\n{authorization}"
+            head += "Transfer-Encoding: chunked\r\n\r\n"
             with contextlib.suppress(ConnectionError):
                 peer.sendall(head.encode())
                 for _ in range(2 * MOST_OCTETS // 4096):
@@ -449,7 +448,7 @@ def test_connections_of_grpc_end_and_are_few(kind: str, monkeypatch: pytest.Monk
             idle.append(peer)
             with contextlib.suppress(OSError):
                 peer.sendall(GRPC_BEGINNINGS[kind])
-        most = before + len(idle) + grpc_server.CONNECTIONS + 4
+        most = before + len(idle) + bounded_site.CONNECTIONS + 4
         eventually(lambda: descriptors() <= most, "further ones are refused")
         assert version(server.grpc).startswith("tailback "), "they have ended"
         assert all(closed(peer) for peer in idle)
@@ -504,14 +503,15 @@ def test_messages_of_grpc_are_bounded() -> None:
     with served() as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
         stub = otg_pb2_grpc.OpenapiStub(channel)
         before = resident()
-        long = otg_pb2.Config(ports=[otg_pb2.Port(name="x" * (5 << 20))])
+
+        def config(octets: int) -> Any:
+            return otg_pb2.Config(ports=[otg_pb2.Port(name="x" * octets)])
+
         codes = []
         for ask in (
-            lambda: stub.SetConfig(otg_pb2.SetConfigRequest(config=long)),
+            lambda: stub.SetConfig(otg_pb2.SetConfigRequest(config=config(5 << 20))),
             lambda: stub.SetConfig(
-                otg_pb2.SetConfigRequest(
-                    config=otg_pb2.Config(ports=[otg_pb2.Port(name="x" * (60 << 20))])
-                ),
+                otg_pb2.SetConfigRequest(config=config(60 << 20)),
                 compression=grpc.Compression.Gzip,
             ),
             lambda: stub.streamSetConfig(otg_pb2.Data(datum=b"x" * (1 << 20)) for _ in range(40)),
@@ -522,7 +522,6 @@ def test_messages_of_grpc_are_bounded() -> None:
                 ask()
             codes.append(refused.value.code().name)
         assert codes == ["RESOURCE_EXHAUSTED"] * 2 + ["INVALID_ARGUMENT"] * 3
-        del long
         assert resident() - before < 4 * MEMORY
         assert version(server.grpc).startswith("tailback ")
 
@@ -530,9 +529,8 @@ def test_messages_of_grpc_are_bounded() -> None:
 def test_a_client_of_grpc_outlives_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """A script that polls for longer than a connection may live sees no error."""
     short_lived(monkeypatch, max_connection_age_ms=300, max_connection_age_grace_ms=300)
-    with served() as server:
-        with grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
-            stub = otg_pb2_grpc.OpenapiStub(channel)
-            end = time.monotonic() + 3.0
-            while time.monotonic() < end:
-                assert stub.GetVersion(empty_pb2.Empty(), timeout=10.0).version.app_version
+    with served() as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
+        stub = otg_pb2_grpc.OpenapiStub(channel)
+        end = time.monotonic() + 3.0
+        while time.monotonic() < end:
+            assert stub.GetVersion(empty_pb2.Empty(), timeout=10.0).version.app_version
