@@ -1,5 +1,5 @@
 """What a lab holds besides its runs: processes, namespaces, files, states of NICs, routes,
-neighbours, listening sockets, descriptors, threads of agents.
+listening sockets, descriptors, threads of agents.
 
 All of it is found by its place, and not by what it says of itself: processes are the lab's
 descendants (it adopts those whose parents have ended), files are whatever lies in folders of the
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import time
 from collections import defaultdict
 from contextlib import suppress
@@ -29,8 +30,6 @@ KERNEL, LISTENS = 2, "0A"
 """`proto` of a route that the kernel made (RTPROT_KERNEL); state of a socket that listens."""
 OF_KERNEL = (254, 255)
 """Tables in which the kernel makes routes, each to an interface: main and local."""
-PERMANENT = 0x80
-"""State of a neighbour that was set and not learned (NUD_PERMANENT)."""
 SHARED = Path("/dev/shm")
 REST_S = 10.0
 """For a run's processes, files and sockets to go away; on a busy machine it takes a while."""
@@ -159,7 +158,7 @@ def _nics(lab: Lab) -> set[str]:
                     "master": link.get("master"),
                     "offloads": ethtool.offloads(nic),
                     "qdiscs": _qdiscs(netlink, link["index"]),
-                    "neighbours": _neighbours(netlink, link["index"]),
+                    "addresses": _addresses(netlink, link["index"]),
                 }
                 silent = Path(f"/proc/sys/net/ipv6/conf/{nic}")
                 with suppress(OSError):
@@ -169,13 +168,16 @@ def _nics(lab: Lab) -> set[str]:
 
 
 def _qdiscs(netlink: IPRoute, index: int) -> list[str]:
-    return sorted(f"{row.get('kind')} {row['handle']:x}" for row in netlink.get_qdiscs(index=index))
+    """Queue disciplines that were set: those of the kernel have the handle 0."""
+    rows = netlink.get_qdiscs(index=index)
+    return sorted(f"{row.get('kind')} {row['handle']:x}" for row in rows if row["handle"])
 
 
-def _neighbours(netlink: IPRoute, index: int) -> list[str]:
-    """Neighbours that were set and not learned."""
-    rows = netlink.get_neighbours(ifindex=index)
-    return sorted(str(row.get("dst")) for row in rows if row["state"] == PERMANENT)
+def _addresses(netlink: IPRoute, index: int) -> list[str]:
+    """Addresses of IPv4: those of IPv6 come with a NIC that is up."""
+    return sorted(
+        str(row.get("address")) for row in netlink.get_addr(index=index, family=socket.AF_INET)
+    )
 
 
 def _routes(lab: Lab) -> set[str]:

@@ -1,7 +1,7 @@
 """Twenty-four further faults: owners, expiry, captures, samples, and what a run leaves behind.
 
 tests/trials/planted.py has the form of a fault and plants it; chaos has to find it in its short
-form.
+form. Those of `BESIDE` change less than a busy machine may: tests beside the code find them.
 """
 
 # ruff: noqa: E501 (the exchanged texts are lines of the sources)
@@ -142,14 +142,12 @@ FURTHER: dict[str, Fault] = {
             '        open(f"/dev/shm/tailback-{spool.name}", "wb").close()\n        self.pace = self._pace(wanted)\n',
         ),
     ),
-    "a neighbour is left at a NIC": fault(
-        "nic neighbour",
+    "an address is left at a NIC": fault(
+        "nic",
         (
             CLAIMS,
             PREPARED,
-            _netlink(
-                f'neigh("replace", dst="198.51.100.7", lladdr="02:00:00:00:00:07", ifindex={INDEX}, state=128)'
-            ),
+            _netlink(f'addr("replace", index={INDEX}, address="198.51.100.9", prefixlen=32)'),
         ),
     ),
     "a queue discipline is left at a NIC": fault(
@@ -209,3 +207,12 @@ FURTHER: dict[str, Fault] = {
         ),
     ),
 }
+
+BESIDE = {
+    "times of samples are an interval late": "controller/test_merge_recordings.py",
+    "samples of a machine are a row late": "controller/test_merge_recordings.py",
+    "delays are corrected the wrong way": "controller/test_clock_correction.py",
+    "a session is any key's": "wire/test_rpc_server.py",
+    "an agent reports only its latest event": "agent/test_agent_service.py",
+}
+"""Fault -> the file of tests that finds it."""
