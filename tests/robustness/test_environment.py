@@ -144,7 +144,7 @@ SERVING = """
 import sys, urllib.request
 from orchestrator.cli.__main__ import _check_surroundings
 _check_surroundings()
-from tests.orchestrator.otg.test_server_bounds import served, version
+from tests.orchestrator.otg.serving import served, version
 from tests.orchestrator.metrics_export.test_http_endpoint import READINGS
 from orchestrator.metrics_export import http_endpoint
 with served() as server, http_endpoint.served("127.0.0.1:0", lambda: READINGS, print) as metrics:

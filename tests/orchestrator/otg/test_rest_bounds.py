@@ -1,4 +1,4 @@
-"""Strangers at the OTG server: connections, half handshakes, slow and endless requests.
+"""Strangers at the REST server: connections, half handshakes, slow and endless requests.
 
 None takes descriptors, memory or the log of the process, and a client is answered meanwhile.
 """
@@ -9,38 +9,32 @@ import contextlib
 import gzip
 import http.client
 import json
-import os
 import random
 import socket
 import ssl
-import struct
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 pytest.importorskip("snappi", reason="the extra `otg` is not installed")
 pytest.importorskip("aiohttp", reason="the extra `otg` is not installed")
 
-import grpc
-from google.protobuf import empty_pb2
-from snappi import otg_pb2, otg_pb2_grpc
-
-from orchestrator.otg import bounded_site, grpc_server, rest_server
-from orchestrator.otg.generator import Generator
-from orchestrator.otg.grpc_server import GrpcServer
+from orchestrator.otg import bounded_site, rest_server
 from orchestrator.otg.otg_service import OtgService
-from orchestrator.otg.rest_server import MOST_OCTETS, RestServer
+from orchestrator.otg.rest_server import MOST_OCTETS
+from tests.orchestrator.otg.serving import (
+    MANY,
+    MEMORY,
+    TOKEN,
+    closed,
+    descriptors,
+    resident,
+    served,
+)
 from tests.patience import PATIENCE_S, eventually
 
-TOKEN = "0123456789abcdef-token"
-MEMORY = 64 << 20
-"""Octets by which a flood may let the process grow."""
-MANY = 200
 BEGINNINGS = {
     "silence": b"",
     "half a line": b"GET /capab",
@@ -48,51 +42,6 @@ BEGINNINGS = {
     "a body that never comes": b"POST /config HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{",
     "half a TLS hello": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(40),
 }
-
-
-@dataclass
-class Served:
-    """A server of both transports without ports; `said` is its log."""
-
-    rest: int
-    grpc: int
-    tls: ssl.SSLContext | None
-    server: RestServer
-    said: list[str] = field(default_factory=list)
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.rest), timeout=PATIENCE_S)
-
-    def ask(self, path: str = "/capabilities/version", token: str | None = TOKEN) -> int:
-        """Status of a request of a client."""
-        kind: Any = http.client.HTTPConnection
-        more: dict[str, Any] = {}
-        if self.tls is not None:
-            kind, more = http.client.HTTPSConnection, {"context": self.tls}
-        client = kind("127.0.0.1", self.rest, timeout=PATIENCE_S, **more)
-        try:
-            client.request("GET", path, headers={"Authorization": f"Bearer {token}"})
-            return int(client.getresponse().status)
-        finally:
-            client.close()
-
-
-@contextlib.contextmanager
-def served(
-    token: str | None = TOKEN, tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None
-) -> Iterator[Served]:
-    with socket.socket() as sender:
-        service = OtgService(Generator({}, {}, sender), "1.0")
-        said: list[str] = []
-        rest = RestServer(service, ("127.0.0.1", 0), token, tls[0] if tls else None, said.append)
-        try:
-            over_grpc = GrpcServer(service, ("127.0.0.1", 0))
-            try:
-                yield Served(rest.port, over_grpc.port, tls[1] if tls else None, rest, said)
-            finally:
-                over_grpc.close()
-        finally:
-            rest.close()
 
 
 @pytest.fixture(scope="module")
@@ -112,27 +61,6 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContex
     client = ssl.create_default_context()
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
     return rest_server.tls_context(*names), client
-
-
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
-def resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def closed(peer: socket.socket) -> bool:
-    """True once the server has closed a connection; what it sends until then is dropped."""
-    try:
-        while peer.recv(1 << 16):
-            pass
-    except TimeoutError:
-        return False
-    except OSError:
-        pass
-    return True
 
 
 @pytest.mark.parametrize("secured", [False, True])
@@ -376,161 +304,3 @@ def test_a_hostile_value_of_a_field_is_an_error_of_the_request(kind: str, path: 
             assert json.loads(octets)["errors"]
         client.close()
         assert not server.said
-
-
-# gRPC
-
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-
-
-def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
-    """A frame of HTTP/2 (RFC 9113, section 4.1)."""
-    return len(payload).to_bytes(3, "big") + struct.pack(">BBI", kind, flags, stream) + payload
-
-
-def literal(name: bytes, value: bytes) -> bytes:
-    """A header field without indexing (RFC 7541, section 6.2.2); both texts below 127 octets."""
-    return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
-
-
-SETTINGS = frame(4, 0, 0, b"")
-ASKED = b"".join(
-    literal(name, value)
-    for name, value in {
-        b":method": b"POST",
-        b":scheme": b"http",
-        b":path": b"/otg.Openapi/SetConfig",
-        b":authority": b"localhost",
-        b"te": b"trailers",
-        b"content-type": b"application/grpc",
-    }.items()
-)
-HALF = frame(1, 4, 1, ASKED) + frame(0, 0, 1, b"\0" + (4 << 20).to_bytes(4, "big") + bytes(100))
-GRPC_BEGINNINGS = {
-    "silence": b"",
-    "half a preface": PREFACE[:10],
-    "no settings": PREFACE,
-    "settings": PREFACE + SETTINGS,
-    "half a message": PREFACE + SETTINGS + HALF,
-}
-
-
-def version(port: int, within_s: float = PATIENCE_S) -> str:
-    """Version of a server, by a client of gRPC that waits for it."""
-    options = [("grpc.max_reconnect_backoff_ms", 200), ("grpc.use_local_subchannel_pool", 1)]
-    with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
-        stub = otg_pb2_grpc.OpenapiStub(channel)
-        answer = stub.GetVersion(empty_pb2.Empty(), timeout=within_s, wait_for_ready=True)
-        return str(answer.version.app_version)
-
-
-def short_lived(monkeypatch: pytest.MonkeyPatch, **changes: int) -> None:
-    """Have connections of gRPC end sooner."""
-    options = dict(grpc_server.OPTIONS)
-    options |= {f"grpc.{name}": value for name, value in changes.items()}
-    monkeypatch.setattr(grpc_server, "OPTIONS", tuple(options.items()))
-
-
-@pytest.mark.parametrize("kind", GRPC_BEGINNINGS)
-def test_connections_of_grpc_end_and_are_few(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_lived(
-        monkeypatch,
-        **{"server_handshake_timeout_ms": 500, "http2.settings_timeout": 500},
-        max_connection_idle_ms=500,
-        max_connection_age_ms=1000,
-        max_connection_age_grace_ms=500,
-    )
-    with served() as server:
-        assert version(server.grpc).startswith("tailback ")
-        before, idle = descriptors(), []
-        for _ in range(MANY):
-            peer = socket.create_connection(("127.0.0.1", server.grpc), timeout=PATIENCE_S)
-            idle.append(peer)
-            with contextlib.suppress(OSError):
-                peer.sendall(GRPC_BEGINNINGS[kind])
-        most = before + len(idle) + bounded_site.CONNECTIONS + 4
-        eventually(lambda: descriptors() <= most, "further ones are refused")
-        assert version(server.grpc).startswith("tailback "), "they have ended"
-        assert all(closed(peer) for peer in idle)
-        for peer in idle:
-            peer.close()
-
-
-GRPC_ENDLESS = {
-    "settings": frame(4, 0, 0, struct.pack(">HI", 3, 100) * 100),
-    "pings": frame(6, 0, 0, bytes(8)) * 100,
-    "headers without end": frame(1, 0, 1, literal(b"a", b"b" * 100))
-    + frame(9, 0, 1, literal(b"a", b"b" * 100)) * 50,
-    "calls that are reset": b"".join(
-        frame(1, 4, 2 * n + 1, ASKED) + frame(3, 0, 2 * n + 1, bytes(4)) for n in range(50)
-    ),
-    "half messages": b"".join(
-        frame(1, 4, 2 * n + 1, ASKED)
-        + frame(0, 0, 2 * n + 1, b"\0" + (4 << 20).to_bytes(4, "big") + bytes(16_000))
-        for n in range(50)
-    ),
-    "a message of 4 GB": frame(1, 4, 1, ASKED)
-    + frame(0, 0, 1, b"\0" + b"\xff" * 4)
-    + frame(0, 0, 1, bytes(16_000)) * 20,
-    "a frame of 16 MB": frame(1, 4, 1, ASKED) + b"\xff\xff\xff\0\0\0\0\0\x01" + bytes(4096),
-    "octets": bytes(4096),
-}
-
-
-@pytest.mark.parametrize("kind", GRPC_ENDLESS)
-def test_frames_of_grpc_without_end_take_no_memory(
-    kind: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    short_lived(monkeypatch, max_connection_age_ms=1000, max_connection_age_grace_ms=500)
-    with served() as server:
-        version(server.grpc)
-        before = resident()
-        end = time.monotonic() + 3.0
-        while time.monotonic() < end:
-            with socket.create_connection(("127.0.0.1", server.grpc)) as peer:
-                peer.settimeout(0.5)
-                with contextlib.suppress(OSError):
-                    peer.sendall(PREFACE + SETTINGS)
-                    while time.monotonic() < end:
-                        peer.sendall(GRPC_ENDLESS[kind])
-                        assert resident() - before < MEMORY
-        assert version(server.grpc).startswith("tailback ")
-    assert len(capfd.readouterr().err) < 10_000
-
-
-def test_messages_of_grpc_are_bounded() -> None:
-    """In one piece, in many pieces, compressed; and pieces that are none."""
-    with served() as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
-        stub = otg_pb2_grpc.OpenapiStub(channel)
-        before = resident()
-
-        def config(octets: int) -> Any:
-            return otg_pb2.Config(ports=[otg_pb2.Port(name="x" * octets)])
-
-        codes = []
-        for ask in (
-            lambda: stub.SetConfig(otg_pb2.SetConfigRequest(config=config(5 << 20))),
-            lambda: stub.SetConfig(
-                otg_pb2.SetConfigRequest(config=config(60 << 20)),
-                compression=grpc.Compression.Gzip,
-            ),
-            lambda: stub.streamSetConfig(otg_pb2.Data(datum=b"x" * (1 << 20)) for _ in range(40)),
-            lambda: stub.streamSetConfig(iter([otg_pb2.Data(datum=b"\xff")])),
-            lambda: stub.streamSetControlState(iter([otg_pb2.Data(datum=b"\xff")])),
-        ):
-            with pytest.raises(grpc.RpcError) as refused:
-                ask()
-            codes.append(refused.value.code().name)
-        assert codes == ["RESOURCE_EXHAUSTED"] * 2 + ["INVALID_ARGUMENT"] * 3
-        assert resident() - before < 4 * MEMORY
-        assert version(server.grpc).startswith("tailback ")
-
-
-def test_a_client_of_grpc_outlives_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A script that polls for longer than a connection may live sees no error."""
-    short_lived(monkeypatch, max_connection_age_ms=300, max_connection_age_grace_ms=300)
-    with served() as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
-        stub = otg_pb2_grpc.OpenapiStub(channel)
-        end = time.monotonic() + 3.0
-        while time.monotonic() < end:
-            assert stub.GetVersion(empty_pb2.Empty(), timeout=10.0).version.app_version
