@@ -47,7 +47,9 @@ has a say in how sums are rounded, stays."""
 
 OF_LIBRARIES = (
     *("NUMPY_", "NPY_", "SCIPY_", "NETWORKX_", "ARROW_", "PYZMQ_", "PYDANTIC_"),
-    *("MPL", "MATPLOTLIBRC", "TEXTUAL_DRIVER"),
+    *("MPL", "MATPLOTLIBRC", "TEXTUAL", "GRPC_", "AIOHTTP_", "YARL_", "MULTIDICT_"),
+    *("PROMETHEUS_", "prometheus_", "PROTOCOL_BUFFERS_", "TEMPORARILY_DISABLE_PROTOBUF_"),
+    "SSLKEYLOGFILE",
 )
 """Beginnings of variables that choose modules, files and switches of libraries: tailback sets these
 by itself, and a value that a library does not understand would end its import."""

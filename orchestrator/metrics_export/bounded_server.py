@@ -1,4 +1,7 @@
-"""WSGI server that strangers cannot exhaust: bounded connections, octets and time of a request."""
+"""WSGI server that strangers cannot exhaust: bounded connections, octets and time of a request.
+
+Connections are bounded in all, of one address, and in their rate.
+"""
 
 from __future__ import annotations
 
@@ -8,64 +11,86 @@ import socket
 import sys
 import threading
 import time
+from dataclasses import dataclass, field
 from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
+from orchestrator.connection_bounds import ConnectionBounds, Denied, Limits
+
 IDLE_S = 10.0
 """Time for the request of a connection, and for each part of the answer that it takes."""
-CONNECTIONS = 16
-"""Connections at once: a thread and a descriptor of the process each."""
+CONNECTIONS, OF_SOURCE = 16, 8
+"""Connections at once, in all and of one address: a thread and a descriptor of the process each."""
+ACCEPTS_S, OF_SOURCE_S = 200.0, 100.0
+"""New connections per second, in all and of one address; further ones are closed at once."""
 REQUEST_OCTETS = 1 << 14
 """Octets of a request that are read, with its headers; Prometheus sends some 300."""
+
+
+@dataclass(eq=False)
+class _Scrape:
+    """Connection of a scraper."""
+
+    request: socket.socket
+    source: str
+    began_s: float = field(default_factory=time.monotonic)
+    keyed: bool = False
+    """True once the request is complete."""
 
 
 class BoundedServer(ThreadingMixIn, WSGIServer):
     """WSGI server with a daemon thread per connection; it resolves no name.
 
-    A connection beyond `CONNECTIONS` takes the place of the oldest, of one without a complete
-    request first: idle connections keep no scraper out, and take no descriptors from the process.
+    A connection beyond the bounds takes the place of the oldest without a complete request: idle
+    connections keep no scraper out, and take no descriptors from the process.
     """
 
     daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], handler: type[WSGIRequestHandler]) -> None:
-        self._open = dict[socket.socket, float]()
-        """Connection -> when it was accepted; in this order."""
-        self._answering = set[socket.socket]()
+        self._open = dict[socket.socket, _Scrape]()
+        self._bounds = ConnectionBounds(
+            Limits(CONNECTIONS, OF_SOURCE, 2 * CONNECTIONS, CONNECTIONS, ACCEPTS_S, OF_SOURCE_S)
+        )
         self._lock = threading.Lock()
         super().__init__(address, handler)
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin with a connection; another one may have to end."""
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Return whether a connection is admitted; another one may have to end."""
+        now, source = time.monotonic(), str(client_address[0])
         with self._lock:
-            if len(self._open) >= CONNECTIONS:
-                reading = (one for one in self._open if one not in self._answering)
-                self._end(next(reading, next(iter(self._open))))
-            self._open[request] = time.monotonic()
-        super().process_request(request, client_address)
+            if not self._bounds.accepts.take(now):
+                return False
+            try:
+                oldest = self._bounds.admit(source, now, self._open.values())
+            except Denied:
+                return False
+            if oldest is not None:
+                self._end(oldest.request)
+            self._open[request] = _Scrape(request, source, now)
+        return True
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection that has ended."""
         with self._lock:
             self._open.pop(request, None)
-            self._answering.discard(request)
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
         """End connections that take too long over their request; called ten times a second."""
         with self._lock:
             latest = time.monotonic() - IDLE_S
-            for one in [one for one, since in self._open.items() if since < latest]:
-                if one not in self._answering:
-                    self._end(one)
+            for one in list(self._open.values()):
+                if one.began_s < latest and not one.keyed:
+                    self._end(one.request)
 
     def begin_answer(self, request: Any) -> None:
         """Note that the request of a connection is complete."""
         with self._lock:
             if request in self._open:
-                self._answering.add(request)
+                self._open[request].keyed = True
 
     def _end(self, request: socket.socket) -> None:
         """Have the thread of a connection end, which closes it."""

@@ -1,21 +1,53 @@
-"""gRPC transport of the OTG server, on the stubs of `snappi`; loopback only, as it has no token."""
+"""gRPC transport of the OTG server, on the stubs of `snappi`; loopback only, as it has no token.
+
+Every user of the machine may use it. Connections are bounded as those of REST are, and frames by
+a relay; options of gRPC bound calls, the octets of a message and of its metadata, and the time of a
+connection. gRPC has no time limit for a request that does not end, so each connection ends after
+`AGE_MS`: the clients of gRPC open another one for the next call, and a call under way has
+`GRACE_MS`.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any
 
 import grpc
 from google.protobuf import json_format
+from google.protobuf.message import DecodeError
 from snappi import otg_pb2, otg_pb2_grpc
 
+from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import BadInput
+from orchestrator.otg.bounded_site import BoundedSite, LoopThread
+from orchestrator.otg.http2_relay import Http2Relay
 from orchestrator.otg.otg_reader import OtgError
 from orchestrator.otg.otg_service import Message, OtgService
 
-THREADS = 8
+CALLS, STREAMS = 32, 4
+"""Calls at once (a thread each), and of one connection."""
+FIRST_S = 30.0
+"""Time in which the first call of a connection has to be answered."""
+MOST_OCTETS = 16 << 20
+"""Of a configuration that comes in pieces; a message has 4 MiB, which is gRPC's own bound."""
+METADATA_OCTETS = 8192
+HANDSHAKE_MS, IDLE_MS, AGE_MS, GRACE_MS = 5000, 30_000, 60_000, 15_000
+OPTIONS = (
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_concurrent_streams", STREAMS),
+    ("grpc.max_receive_message_length", 4 << 20),
+    ("grpc.max_metadata_size", METADATA_OCTETS),
+    ("grpc.absolute_max_metadata_size", METADATA_OCTETS),
+    ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
+    ("grpc.http2.settings_timeout", HANDSHAKE_MS),
+    ("grpc.max_connection_idle_ms", IDLE_MS),
+    ("grpc.max_connection_age_ms", AGE_MS),
+    ("grpc.max_connection_age_grace_ms", GRACE_MS),
+)
 CHUNK_OCTETS = 1 << 20
 """Of an answer that is streamed."""
 GRACE_S = 1.0
@@ -46,6 +78,21 @@ class OtgServicer(otg_pb2_grpc.OpenapiServicer):
     def _reply(self, kind: Any, field: str, message: Message) -> Any:
         return json_format.ParseDict({field: message}, kind())
 
+    def _joined(self, pieces: Any, context: Any, kind: Any) -> Any:
+        """A message that comes in pieces, of at most `MOST_OCTETS`."""
+        octets = bytearray()
+        for piece in pieces:
+            octets += piece.datum
+            if len(octets) > MOST_OCTETS:
+                self._refuse(context, f"a message of at most {MOST_OCTETS} octets is accepted")
+        try:
+            return kind.FromString(bytes(octets))
+        except DecodeError:
+            self._refuse(context, "the pieces are no message of the model")
+
+    def _refuse(self, context: Any, sentence: str) -> None:
+        context.abort(CODES[False], json.dumps(OtgError([sentence]).message()))
+
     def SetConfig(self, request: Any, context: Any) -> Any:
         """Replace the configuration."""
         found = self._served(context, self._service.set_config, as_dict(request.config))
@@ -53,7 +100,7 @@ class OtgServicer(otg_pb2_grpc.OpenapiServicer):
 
     def streamSetConfig(self, request_iterator: Any, context: Any) -> Any:
         """Replace the configuration, which comes in pieces."""
-        config = otg_pb2.Config.FromString(b"".join(piece.datum for piece in request_iterator))
+        config = self._joined(request_iterator, context, otg_pb2.Config)
         return self.SetConfig(otg_pb2.SetConfigRequest(config=config), context)
 
     def GetConfig(self, request: Any, context: Any) -> Any:
@@ -72,8 +119,7 @@ class OtgServicer(otg_pb2_grpc.OpenapiServicer):
 
     def streamSetControlState(self, request_iterator: Any, context: Any) -> Any:
         """The same, in pieces."""
-        octets = b"".join(piece.datum for piece in request_iterator)
-        state = otg_pb2.ControlState.FromString(octets)
+        state = self._joined(request_iterator, context, otg_pb2.ControlState)
         return self.SetControlState(otg_pb2.SetControlStateRequest(control_state=state), context)
 
     def GetMetrics(self, request: Any, context: Any) -> Any:
@@ -131,25 +177,43 @@ def _pieces(octets: bytes) -> Iterator[Any]:
 
 
 class GrpcServer:
-    """The server; `port` is the one that it listens on. Raises BadInput for the address."""
+    """The server; `port` is the one that it listens on. Raises BadInput for the address.
+
+    gRPC listens on a socket in a private folder, behind a relay for each connection.
+    """
 
     def __init__(self, service: OtgService, address: tuple[str, int]) -> None:
-        self._server = grpc.server(
-            futures.ThreadPoolExecutor(THREADS, thread_name_prefix="otg-grpc"),
-            options=[("grpc.so_reuseport", 0)],
-        )
-        otg_pb2_grpc.add_OpenapiServicer_to_server(OtgServicer(service), self._server)
-        host = f"[{address[0]}]" if ":" in address[0] else address[0]
         try:
-            self.port: int = self._server.add_insecure_port(f"{host}:{address[1]}")
-        except RuntimeError:
+            self._site = BoundedSite(address, first_s=FIRST_S)
+        except OSError as error:
             raise BadInput(
                 "--grpc",
-                f"{host}:{address[1]} cannot be listened on; another address or port is expected, "
-                "such as port 0 for any free one",
+                f"{address[0]}:{address[1]} cannot be listened on ({error.strerror}); another "
+                "address or port is expected, such as port 0 for any free one",
             ) from None
+        self.port: int = self._site.address[1]
+        self._folder = tempfile.mkdtemp(prefix="tailback-")
+        path = f"{self._folder}/grpc"
+        self._server = grpc.server(
+            futures.ThreadPoolExecutor(CALLS, thread_name_prefix="otg-grpc"),
+            options=OPTIONS,
+            maximum_concurrent_rpcs=CALLS,
+        )
+        otg_pb2_grpc.add_OpenapiServicer_to_server(OtgServicer(service), self._server)
+        self._server.add_insecure_port(f"unix:{path}")
         self._server.start()
+        self._loop = LoopThread("otg-grpc", lambda context: None)
+        self._loop.run(self._listen(path))
+
+    async def _listen(self, path: str) -> None:
+        opened = set[Http2Relay]()
+        answered = self._site.note_authorized
+        self._site.start(lambda: Http2Relay(path, answered, opened), lambda: opened)
 
     def close(self) -> None:
         """Stop listening."""
-        self._server.stop(GRACE_S).wait()
+        with deferred_signals():
+            self._loop.run(self._site.close())
+            self._server.stop(GRACE_S).wait()
+            self._loop.close()
+            shutil.rmtree(self._folder, ignore_errors=True)

@@ -14,6 +14,8 @@ from typing import Any
 from orchestrator.errors import TailbackError
 
 LARGEST = 2**63 - 1
+SENTENCES, SENTENCE = 100, 500
+"""Sentences of an error, and characters of one."""
 
 
 class OtgError(TailbackError):
@@ -23,7 +25,12 @@ class OtgError(TailbackError):
     """
 
     def __init__(self, sentences: Sequence[str], *, internal: bool = False) -> None:
-        self.sentences = list(sentences)
+        self.sentences = [
+            one if len(one) <= SENTENCE else f"{one[: SENTENCE - 4]} ..."
+            for one in sentences[:SENTENCES]
+        ]
+        if len(sentences) > SENTENCES:
+            self.sentences.append(f"{len(sentences) - SENTENCES} more of the kind")
         self.internal = internal
         super().__init__("; ".join(self.sentences))
 

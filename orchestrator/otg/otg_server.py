@@ -116,7 +116,7 @@ def running_server(options: ServerOptions, say: Callable[[str], None]) -> Iterat
         service = OtgService(generator, api_version())
         say("compiling the loop of the generator")
         generator.begin()
-        rest = RestServer(service, options.listen, options.token, tls)
+        rest = RestServer(service, options.listen, options.token, tls, say)
         stack.callback(rest.close)
         host = options.listen[0]
         scheme = "http" if tls is None else "https"

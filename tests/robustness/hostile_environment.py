@@ -12,14 +12,16 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-DISTRIBUTION, EXTRA = "tailback-testbed", "cluster"
+DISTRIBUTION = "tailback-testbed"
+EXTRA, SERVERS = "cluster", ("otg", "metrics")
+"""The extra whose libraries a run may load, and those of the servers."""
 READ = re.compile(
     rb"(?:environ(?:b?\.get|\.pop|\.setdefault)?\s*[\[(]|getenvb?\(|_readenv\()\s*"
     rb"[rb]?[\"']([A-Za-z_][A-Za-z0-9_]{2,60})[\"']"
     rb"|[\"']([A-Z_][A-Z0-9_]{2,60})[\"']\s+(?:not\s+)?in\s+(?:os\.)?environ"
 )
-OF_C = re.compile(rb"\x00((?:ARROW|OPENBLAS|GOTO|OMP|ZMQ|LLVM)_[A-Z0-9_]{2,40})\x00")
-"""Names in compiled libraries: the prefixes of Arrow, OpenBLAS, OpenMP, ZeroMQ, LLVM."""
+OF_C = re.compile(rb"\x00((?:ARROW|OPENBLAS|GOTO|OMP|ZMQ|LLVM|GRPC)_[A-Z0-9_]{2,40})\x00")
+"""Names in compiled libraries: the prefixes of Arrow, OpenBLAS, OpenMP, ZeroMQ, LLVM, gRPC."""
 LOCALE = ("LC_ALL", "LANG", "LC_NUMERIC", "LC_CTYPE", "LANGUAGE", "TZ", "COLUMNS", "LINES", "TERM")
 BEFORE = frozenset(
     {"PATH", "HOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}
@@ -28,8 +30,8 @@ BEFORE = frozenset(
 """Decide which code runs before tailback does (docs/security.md)."""
 
 
-def needed(name: str = DISTRIBUTION) -> set[str]:
-    """The distributions that tailback needs, and those that these need."""
+def needed(name: str = DISTRIBUTION, extras: tuple[str, ...] = (EXTRA,)) -> set[str]:
+    """The distributions that tailback needs (with extras), and those that these need."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
@@ -42,7 +44,8 @@ def needed(name: str = DISTRIBUTION) -> set[str]:
             continue
         found.add(one)
         for line in lines:
-            if "extra ==" not in line or (one == name and f'"{EXTRA}"' in line):
+            extra = re.search(r"extra == ['\"]([\w-]+)", line)
+            if extra is None or (one == name and extra[1] in extras):
                 waiting.append(re.split(r"[^\w.-]", line)[0])
     return found - {name}
 
@@ -55,10 +58,10 @@ def _names_of_python() -> set[str]:
 
 
 @functools.cache
-def variables() -> dict[str, list[str]]:
+def variables(extras: tuple[str, ...] = (EXTRA,)) -> dict[str, list[str]]:
     """Distribution -> the variables that its sources or libraries read; also "python", "locale"."""
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for name in needed():
+    for name in needed(extras=extras):
         for file in importlib.metadata.files(name) or ():
             library = ".so" in file.suffixes
             if (not library and file.suffix != ".py") or "tests" in file.parts:

@@ -17,13 +17,22 @@ from typing import Any
 
 import pytest
 
-from orchestrator import private_cache
+from orchestrator import private_cache, python_command
 from tests.robustness import hostile_environment
 from tests.robustness.runs import QUICK
 
 GROUPS = 3
 SECONDS = 300
 COMPILER = "numba"
+SPOKEN = (
+    "GRPC_VERBOSITY",
+    "GRPC_TRACE",
+    "grpc_proxy",
+    "http_proxy",
+    "https_proxy",
+    "SSLKEYLOGFILE",
+)
+"""Variables of servers' libraries that no pattern finds."""
 
 
 def tailback(
@@ -129,6 +138,47 @@ def test_features_of_a_cpu_that_the_compiler_cannot_read(
     """LLVM ends the process of one without a sign."""
     folder, _, due = hostile
     assert wrong(folder, f"features-{number}", {"NUMBA_CPU_FEATURES": features}, due) is None
+
+
+SERVING = """
+import sys, urllib.request
+from orchestrator.cli.__main__ import _check_surroundings
+_check_surroundings()
+from tests.orchestrator.otg.serving import served, version
+from tests.orchestrator.metrics_export.test_http_endpoint import READINGS
+from orchestrator.metrics_export import http_endpoint
+with served() as server, http_endpoint.served("127.0.0.1:0", lambda: READINGS, print) as metrics:
+    open_url = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
+    print(server.ask(), version(server.grpc).split()[0], open_url(metrics.url).status)
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_variable_of_a_servers_library(seed: int, tmp_path: Path) -> None:
+    """Of the extras `otg` and `metrics`: both servers answer, and write nothing."""
+    for module in ("snappi", "aiohttp", "grpc", "prometheus_client"):
+        pytest.importorskip(module)
+    planted = hostile_environment.plant(tmp_path)
+    before = set(tmp_path.iterdir())
+    read = hostile_environment.variables(hostile_environment.SERVERS)
+    others = {name for names in hostile_environment.variables().values() for name in names}
+    names = sorted({name for found in read.values() for name in found} - others)
+    assert {"GRPC_VERBOSITY", "GRPC_TRACE", "PROMETHEUS_MULTIPROC_DIR"} <= {*names, *SPOKEN}
+    given = hostile_environment.drawn([*names, *SPOKEN], f"server {seed}", planted)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", SERVING],
+        cwd=tmp_path,
+        env=python_command.environment(HOME=str(Path.home()), **given),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["200 tailback 200"], (given, done.stderr[-2000:])
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr) < 2000, (given, done.stderr[-2000:])
+    assert set(tmp_path.iterdir()) == before, "something was written or executed"
 
 
 SEEDS = int(os.environ.get("TAILBACK_ENVIRONMENT_SEEDS", "10"))

@@ -91,6 +91,7 @@ def _lab(folder: Path) -> tuple[Lab, Lossy]:
     unshare(CLONE_NEWNS)
     library.mount(b"none", b"/", None, ctypes.c_ulong(MS_REC_PRIVATE), None)
     lab, relay = mischief.bench(folder)
+    lab.shared = not library.mount(b"none", b"/dev/shm", b"tmpfs", ctypes.c_ulong(0), b"mode=1777")
     for name in lab.hosts:
         state = folder / "state" / name
         state.mkdir(parents=True)
@@ -119,7 +120,7 @@ def _one(
         if fault == "mischief":
             wrong, result = mischief.messages(lab, relay, large, f"run{number}")
         else:
-            wrong, result = mischief.lossy_wire(lab, f"run{number}")
+            wrong, result = mischief.lossy_wire(lab, large, f"run{number}")
         left = clean(lab, within_s=clean_s)
         wrong |= mischief.expired_since(lab, expired)
         return _row(number, fault, 0.0, "right", began, result, wrong) | {"left": left}

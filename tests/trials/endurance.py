@@ -108,7 +108,7 @@ def endure(
         if not rows:
             watch.warm()
         wrong |= mischief.messages(lab, relay, due[mischief.large()], f"messages{first}")[0]
-        wrong |= mischief.lossy_wire(lab, f"wire{first}")[0]
+        wrong |= mischief.lossy_wire(lab, due[mischief.large()], f"wire{first}")[0]
         left |= clean(lab, within_s=clean_s) | watch.left()
         wrong |= mischief.expired_since(lab, expired)
         row: dict[str, Any] = {"run": first + count, "behind": left, "wrong": wrong}

@@ -46,12 +46,13 @@ max = "0.55Mb/s"
 def unhurried(duration_s: float) -> str:
     """A plan of which a machine with little time to spare is no worse a judge: its queue fills in a
     second, so that it demands a hundredth of the timing of `plans.short`. It expects that half of
-    what the switch serves arrives."""
+    what the switch serves arrives. Its samples are few, so that an hour of them fits in memory."""
     text = plans.short(f"{duration_s:g}s")
     for old, new in SLOW.items():
         assert old in text
         text = text.replace(old, new)
-    return text + EXPECTED
+    assert "sample_interval" not in text
+    return f'sample_interval = "100ms"\n{text}{EXPECTED}'
 
 
 class Flood:

@@ -1,5 +1,5 @@
 """What a lab holds besides its runs: processes, namespaces, files, states of NICs, routes,
-listening sockets, descriptors.
+listening sockets, descriptors, threads of agents.
 
 All of it is found by its place, and not by what it says of itself: processes are the lab's
 descendants (it adopts those whose parents have ended), files are whatever lies in folders of the
@@ -11,11 +11,13 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import time
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyroute2 import IPRoute
 
@@ -26,6 +28,9 @@ from tests.trials.lab import Lab
 PR_SET_CHILD_SUBREAPER = 36
 KERNEL, LISTENS = 2, "0A"
 """`proto` of a route that the kernel made (RTPROT_KERNEL); state of a socket that listens."""
+OF_KERNEL = (254, 255)
+"""Tables in which the kernel makes routes, each to an interface: main and local."""
+SHARED = Path("/dev/shm")
 REST_S = 10.0
 """For a run's processes, files and sockets to go away; on a busy machine it takes a while."""
 
@@ -44,6 +49,8 @@ class Footprint:
     """Kind -> what there is of it."""
     descriptors: dict[str, int]
     """Process -> how many it has open."""
+    threads: dict[str, int]
+    """Agent -> its threads."""
 
     @classmethod
     def of(cls, lab: Lab) -> Footprint:
@@ -54,6 +61,7 @@ class Footprint:
         return cls(
             {
                 "process": strange,
+                "zombie": frozenset(_zombies(set(known))),
                 "namespace": frozenset().union(*(_namespaces(pid) for pid in (*family, "self"))),
                 "file": frozenset(_files(lab)),
                 "nic": frozenset(_nics(lab)),
@@ -61,6 +69,7 @@ class Footprint:
                 "socket": frozenset(_listening(lab)),
             },
             {name: _descriptors(pid) for pid, name in known.items()},
+            {name: _threads(pid) for pid, name in known.items() if name in lab.hosts},
         )
 
     def new(self, before: Footprint) -> dict[str, list[str]]:
@@ -83,6 +92,17 @@ def descendants() -> list[int]:
         mine = children[waiting.pop()]
         found += mine
         waiting += mine
+    return found
+
+
+def _zombies(parents: set[int]) -> set[str]:
+    """Children of these processes that have ended and were not waited for."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            words = (entry / "stat").read_text().rpartition(")")[2].split()
+            if words[0] == "Z" and int(words[1]) in parents:
+                found.add(f"{entry.name} of {words[1]}")
     return found
 
 
@@ -119,6 +139,8 @@ def _files(lab: Lab) -> set[str]:
         for path in folder.rglob("*"):
             if not path.is_dir():
                 found.add(str(path.relative_to(lab.folder)))
+    if lab.shared:
+        found |= {str(path) for path in SHARED.rglob("*")}
     return found
 
 
@@ -135,12 +157,27 @@ def _nics(lab: Lab) -> set[str]:
                     "promiscuity": link.get("promiscuity"),
                     "master": link.get("master"),
                     "offloads": ethtool.offloads(nic),
+                    "qdiscs": _qdiscs(netlink, link["index"]),
+                    "addresses": _addresses(netlink, link["index"]),
                 }
                 silent = Path(f"/proc/sys/net/ipv6/conf/{nic}")
                 with suppress(OSError):
                     state["ipv6 off"] = (silent / "disable_ipv6").read_text().strip()
                 found |= {f"{name}:{nic} {key} = {value}" for key, value in state.items()}
     return found
+
+
+def _qdiscs(netlink: IPRoute, index: int) -> list[str]:
+    """Queue disciplines that were set: those of the kernel have the handle 0."""
+    rows = netlink.get_qdiscs(index=index)
+    return sorted(f"{row.get('kind')} {row['handle']:x}" for row in rows if row["handle"])
+
+
+def _addresses(netlink: IPRoute, index: int) -> list[str]:
+    """Addresses of IPv4: those of IPv6 come with a NIC that is up."""
+    return sorted(
+        str(row.get("address")) for row in netlink.get_addr(index=index, family=socket.AF_INET)
+    )
 
 
 def _routes(lab: Lab) -> set[str]:
@@ -150,12 +187,18 @@ def _routes(lab: Lab) -> set[str]:
         with lab.machines._inside(lab.machines.machines[name]), IPRoute() as netlink:
             for kind, rows in (("route", netlink.get_routes()), ("rule", netlink.get_rules())):
                 for row in rows:
-                    if kind == "route" and row["proto"] == KERNEL:
+                    if kind == "route" and _of_kernel(row):
                         continue
                     to = row.get("dst") or "any"
                     key = f"{row['family']} table {row['table']} type {row.get('type', '-')}"
                     found.add(f"{name}: {kind} {to}/{row['dst_len']} {key}")
     return found
+
+
+def _of_kernel(route: Any) -> bool:
+    """Return whether the kernel made a route for an address or for an interface that is up."""
+    own = route["proto"] == KERNEL and route["table"] in OF_KERNEL
+    return own and route.get("oif") is not None
 
 
 def _listening(lab: Lab) -> set[str]:
@@ -175,6 +218,12 @@ def _listening(lab: Lab) -> set[str]:
     return found
 
 
+def _threads(process: int) -> int:
+    with suppress(OSError):
+        return len(os.listdir(f"/proc/{process}/task"))
+    return 0
+
+
 def _descriptors(process: int) -> int:
     with suppress(OSError):
         return len(os.listdir(f"/proc/{process}/fd"))
@@ -186,15 +235,18 @@ class Watch:
 
     def __init__(self, lab: Lab) -> None:
         self._lab, self._before = lab, Footprint.of(lab)
-        self._least: dict[str, int] = {}
+        self._least: dict[str, dict[str, int]] = {}
+        """Kind -> process -> count."""
 
     def warm(self) -> None:
-        """Caches are filled: from here on no process may have more descriptors open."""
-        self._least = Footprint.of(self._lab).descriptors
+        """Caches are filled: from here on no process may have more descriptors, or threads."""
+        now = Footprint.of(self._lab)
+        self._least = {"descriptor": now.descriptors, "thread": now.threads}
 
     def forget(self, name: str) -> None:
         """A process of that name is another one now."""
-        self._least.pop(name, None)
+        for least in self._least.values():
+            least.pop(name, None)
 
     def left(self) -> dict[str, list[str]]:
         """What is there that should not be, when nothing more of it goes away."""
@@ -202,14 +254,17 @@ class Watch:
         while True:
             now = Footprint.of(self._lab)
             found = now.new(self._before)
-            more = [
-                f"{name}: {self._least[name]} -> {count}"
-                for name, count in now.descriptors.items()
-                if count > self._least.get(name, count)
-            ]
-            if more:
-                found["descriptor"] = more
+            counts = {"descriptor": now.descriptors, "thread": now.threads}
+            for kind, least in self._least.items():
+                more = [
+                    f"{name}: {least[name]} -> {count}"
+                    for name, count in counts[kind].items()
+                    if count > least.get(name, count)
+                ]
+                if more:
+                    found[kind] = more
             if not found or time.monotonic() > end:
-                self._least = now.descriptors | self._least if self._least else {}
+                for kind, least in self._least.items():
+                    self._least[kind] = counts[kind] | least
                 return found
             time.sleep(0.1)

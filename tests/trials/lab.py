@@ -71,6 +71,8 @@ class Lab:
         """Where run folders go."""
         self.bed = folder / "lab.toml"
         self.cables: dict[str, tuple[str, str]] = {}
+        self.shared = False
+        """True where /dev/shm is of this lab alone."""
         with IPRoute() as netlink:
             netlink.link("set", index=1, state="up")
         (folder / "tmp").mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ Each returns what was wrong, by kind; nothing when the testbed was right.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def messages(lab: Lab, between: Lossy, due: Undisturbed, name: str) -> tuple[Fou
     between.went_on = ""
     submit(lab, large(), name)
     begun = until(lambda: "running" in lab.said(name) or name_over(lab, name), "running")
-    found: Found = _offloads_left_on(lab) if begun else {}
+    found: Found = _offloads_left_on(lab) | _exposed(lab) if begun else {}
     found |= asyncio.run(strangers.orders(lab)) if begun else {}
     _, result, said = lab.ended(name, 300.0)
     between.kinds = set()
@@ -95,9 +96,31 @@ def _offloads_left_on(lab: Lab) -> Found:
     return {"offloads": found} if found else {}
 
 
+def _exposed(lab: Lab) -> Found:
+    """What other users of a machine can read or change of an agent's state while a run goes on."""
+    found = []
+    for host in lab.hosts:
+        state = lab.folder / "state" / host
+        for path in (state, *state.rglob("*")):
+            with suppress(OSError):  # it has just gone
+                if (path.lstat().st_mode & 0o077) and not _within_private(path, state):
+                    found.append(
+                        f"{path.relative_to(lab.folder)}: {path.lstat().st_mode & 0o777:o}"
+                    )
+    return {"mode": found} if found else {}
+
+
+def _within_private(path: Path, state: Path) -> bool:
+    """Return whether a folder above a path, of the agent's state, lets no other user in."""
+    above = [one for one in path.parents if one == state or state in one.parents]
+    return any(not one.lstat().st_mode & 0o077 for one in above)
+
+
 def stranger_beats(lab: Lab, name: str) -> strangers.Heartbeats:
-    """Kill the controller of a run that holds leases, and renew these with a key of a stranger."""
+    """Kill the controller of a run whose nodes are hosted, and renew its leases with a key of a
+    stranger."""
     wait_for_leases(lab, name)
+    until(lambda: lab.leftovers()["workers"] or name_over(lab, name), "a data path")
     held = strangers.leases(lab)
     lab.kill("controller")
     return strangers.Heartbeats(lab, held)
@@ -123,8 +146,9 @@ def name_over(lab: Lab, name: str) -> bool:
     return lab.processes[name].poll() is not None
 
 
-def lossy_wire(lab: Lab, name: str) -> tuple[Found, dict[str, Any]]:
-    """A run whose wire loses every frame once it runs: it says so, and how many."""
+def lossy_wire(lab: Lab, due: Undisturbed, name: str) -> tuple[Found, dict[str, Any]]:
+    """A run whose wire loses every frame once it runs: it says so, and how many. What the machine
+    in front of the wire counts is as in an undisturbed run."""
     submit(lab, plans.short(LASTS), name)
     until(lambda: "running" in lab.said(name) or name_over(lab, name), "running")
     lab.lose(True)
@@ -137,6 +161,8 @@ def lossy_wire(lab: Lab, name: str) -> tuple[Found, dict[str, Any]]:
     if result.get("cause"):
         return {"ended": [f"ended: {result['cause']}"]}, result
     counted = lost_on_wires(Path(result["folder"]))
+    if upstream := due.upstream_wrong(Path(result["folder"]), set(NODES["left"])):
+        return {"value": upstream}, result
     if not counted or result["verdict"] in CAME:
         return {"loss": [f"{counted} frames lost, and it is {result['verdict']}"]}, result
     return {}, result

@@ -89,6 +89,7 @@ async def _as_stranger(context: zmq.asyncio.Context, lab: Lab) -> list[str]:
         client = stranger.client(host)
         held = await _held(client)
         for lease, nics in held.items():
+            await stranger.refused(client, "force", of_agent.Force(name=lease), "role", *OVER)
             for kind, body in _of_lease(lease):
                 await stranger.refused(client, kind, body, "not-yours", *OVER)
             asked = of_agent.Lease(

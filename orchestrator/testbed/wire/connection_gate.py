@@ -27,13 +27,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import zmq
 
+from orchestrator.connection_bounds import ConnectionBounds, Denied, Limits
 from orchestrator.deferred_signals import deferred_signals
 from orchestrator.errors import BadInput
 
@@ -169,8 +170,9 @@ class ConnectionGate(threading.Thread):
         self._connections: dict[str, Connection] = {}
         self._turns: deque[Connection] = deque()
         self._judged: tuple[Connection, float] | None = None
-        self._accepts = _Bucket(ACCEPTS_S)
-        self._sources: dict[str, _Bucket] = {}
+        self._bounds = ConnectionBounds(
+            Limits(NEWCOMERS, OF_SOURCE, CONNECTIONS, KEYED_OF_SOURCE, ACCEPTS_S, OF_SOURCE_S)
+        )
         self._selector = selectors.DefaultSelector()
         self._bell, self._ring = socket.socketpair()
         for end in (self._bell, self._ring):
@@ -227,7 +229,7 @@ class ConnectionGate(threading.Thread):
             now = time.monotonic()
             if now > end_s or (self._ending and not self._connections):
                 break
-            wants = not self._ending and self._accepts.left(now) >= 1
+            wants = not self._ending and self._bounds.accepts.left(now) >= 1
             if wants != listening:
                 listening = wants
                 if wants:
@@ -260,7 +262,7 @@ class ConnectionGate(threading.Thread):
     def _accept(self) -> None:
         for _ in range(16):
             now = time.monotonic()
-            if not self._accepts.take(now):
+            if not self._bounds.accepts.take(now):
                 return
             try:
                 peer, address = self._listener.accept()
@@ -269,7 +271,7 @@ class ConnectionGate(threading.Thread):
             source = str(address[0])
             try:
                 self._admit(peer, source, now)
-            except _Closed as reason:
+            except Denied as reason:
                 peer.close()
                 self._denied(source, str(reason))
             except OSError as error:
@@ -277,22 +279,9 @@ class ConnectionGate(threading.Thread):
                 self._denied(source, f"its connection was closed: {error.strerror}")
 
     def _admit(self, peer: socket.socket, source: str, now: float) -> None:
-        if source not in self._sources and len(self._sources) > CONNECTIONS:
-            self._sources = {s: b for s, b in self._sources.items() if b.left(now) < b.rate}
-        if not self._sources.setdefault(source, _Bucket(OF_SOURCE_S)).take(now):
-            raise _Closed(f"more than {OF_SOURCE_S:.0f} new connections per second")
-        known = self._connections.values()
-        newcomers = [one for one in known if not one.keyed]
-        if len(known) - len(newcomers) + NEWCOMERS > CONNECTIONS:
-            raise _Closed(f"more than {CONNECTIONS} connections")
-        if sum(one.keyed and one.source == source for one in known) >= KEYED_OF_SOURCE:
-            raise _Closed(f"more than {KEYED_OF_SOURCE} connections of one address")
-        counts = Counter(one.source for one in newcomers)
-        if counts[source] >= OF_SOURCE:
-            self._evict_oldest([one for one in newcomers if one.source == source])
-        elif len(newcomers) >= NEWCOMERS:
-            largest = max(counts, key=lambda one: counts[one])
-            self._evict_oldest([one for one in newcomers if one.source == largest])
+        oldest = self._bounds.admit(source, now, self._connections.values())
+        if oldest is not None:
+            self._close(oldest, f"more than {OF_SOURCE} connections that have shown no key")
         peer.setblocking(False)
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         name = self._local(str(next(_numbers)))
@@ -308,10 +297,6 @@ class ConnectionGate(threading.Thread):
         self._connections[name] = connection
         for one in (peer, inner):
             self._selector.register(one, selectors.EVENT_READ, connection)
-
-    def _evict_oldest(self, newcomers: list[Connection]) -> None:
-        oldest = min(newcomers, key=lambda one: one.began_s)
-        self._close(oldest, f"more than {OF_SOURCE} connections that have shown no key")
 
     def _move(self, connection: Connection, ready: socket.socket, events: int) -> None:
         """Copy what is ready; the other socket's queue holds it while the other is slow."""
@@ -442,26 +427,6 @@ def raise_descriptor_limit() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(OSError, ValueError):  # macOS has a lower limit of its own
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-class _Bucket:
-    """Token bucket of one second's worth of events."""
-
-    def __init__(self, rate: float) -> None:
-        self.rate, self._level, self._at_s = rate, rate, time.monotonic()
-
-    def left(self, now: float) -> float:
-        """Tokens that are left."""
-        self._level = min(self.rate, self._level + (now - self._at_s) * self.rate)
-        self._at_s = now
-        return self._level
-
-    def take(self, now: float) -> bool:
-        """Take a token; False when none is left."""
-        if self.left(now) < 1:
-            return False
-        self._level -= 1
-        return True
 
 
 def _listener(endpoint: str) -> socket.socket:

@@ -15,7 +15,12 @@ from contextlib import suppress
 import pytest
 
 from orchestrator.metrics_export import bounded_server
-from orchestrator.metrics_export.bounded_server import CONNECTIONS, REQUEST_OCTETS
+from orchestrator.metrics_export.bounded_server import (
+    CONNECTIONS,
+    OF_SOURCE,
+    OF_SOURCE_S,
+    REQUEST_OCTETS,
+)
 from orchestrator.metrics_export.http_endpoint import served
 from tests.orchestrator.metrics_export.scraping import fetched, samples
 from tests.orchestrator.metrics_export.test_http_endpoint import READINGS
@@ -52,15 +57,40 @@ def test_idle_connections_keep_no_scraper_out(kind: str, capfd: pytest.CaptureFi
                 one.sendall(BEGINNINGS[kind])
                 idle.append(one)
                 if number % 25 == 24:
+                    time.sleep(0.3)  # within the rate of one address
                     assert samples(fetched(endpoint.url)[1])
                     most = max(most, len(endpoint._server._open))
-            assert 1 < most <= CONNECTIONS
-            eventually(lambda: threads() <= CONNECTIONS, "few threads")
+            assert 1 < most <= OF_SOURCE + 1, "those of one address"
+            eventually(lambda: threads() <= OF_SOURCE, "few threads")
         finally:
             for one in idle:
                 one.close()
         eventually(lambda: not threads(), "no thread is left")
     assert capfd.readouterr().err == ""
+
+
+def test_new_connections_of_one_address_keep_no_other_address_out() -> None:
+    """It has a share of the connections and of their rate; the rest is for others."""
+    with served("127.0.0.1:0", lambda: READINGS, lambda text: None) as endpoint:
+        flood, refused = [], 0
+        try:
+            for _ in range(2 * int(OF_SOURCE_S)):
+                one = socket.create_connection(address(endpoint.url), timeout=PATIENCE_S)
+                flood.append(one)
+            with socket.create_connection(
+                address(endpoint.url), timeout=PATIENCE_S, source_address=("127.0.0.2", 0)
+            ) as other:
+                other.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                assert b" 200 " in other.recv(100)
+            for one in flood:
+                one.settimeout(0.0)
+                with suppress(BlockingIOError):
+                    refused += not one.recv(1)
+            held = len(flood) - refused
+            assert held <= OF_SOURCE < CONNECTIONS
+        finally:
+            for one in flood:
+                one.close()
 
 
 def test_a_request_octet_by_octet_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,14 +21,19 @@ from orchestrator.targets.software.worker_process import run_job
 from tests.planting import exchanged
 from tests.trials import plans
 from tests.trials.chaos import CLEAN_S
-from tests.trials.drawn_faults import ALL, DRAWN
-from tests.trials.planted import PLANTED, environment
+from tests.trials.drawn_faults import ALL as FORMER
+from tests.trials.drawn_faults import DRAWN
+from tests.trials.further_faults import BESIDE, FURTHER
+from tests.trials.planted import PLANTED, Fault, environment
+
+ALL: dict[str, Fault] = FORMER | FURTHER
 
 CHAOS = ("mischief", "lossy wire", "stranger beats", "kill agent")
 CASES = [(program, name) for program in ("chaos", "endurance") for name in PLANTED]
 UNDECIDED = "a machine starts late"
 """A run with this fault was not over within the time of a trial, so it names no kind."""
 CASES += [("chaos", n) for n, fault in DRAWN.items() if fault.runs == 1 and n != UNDECIDED]
+CASES += [("chaos", n) for n in FURTHER if n not in BESIDE]
 TAKES_S = 1800
 STAYS_S = 20.0
 """What is left of a run for so long, where a fault is planted, stays; without one it may take
@@ -87,6 +94,21 @@ def test_a_planted_fault_is_found_and_named(
     for key, value in environment(ALL[name].changes, tmp_path).items():
         monkeypatch.setenv(key, value)
     assert set(found(program, tmp_path / "lab", STAYS_S)) & ALL[name].kinds
+
+
+@pytest.mark.trials
+@pytest.mark.timeout(TAKES_S)
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_planted_fault_is_found_beside_the_code(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", str(Path(__file__).parent / BESIDE[name])],
+        env={**os.environ, **environment(ALL[name].changes, tmp_path)},
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout[-2000:]
 
 
 # A flood of a stranger ends no run and takes neither memory nor disk (`tests.trials.flood`).

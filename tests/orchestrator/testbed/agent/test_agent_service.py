@@ -101,6 +101,19 @@ def test_a_beat_renews_a_lease(served: Served):
     assert served.agent.leases[LEASE].until_s > before
 
 
+def test_a_beat_brings_every_event_since_the_last_one(served: Served):
+    """Of events in quick succession none is lost."""
+    served.lease()
+    held = served.agent.leases[LEASE]
+    for text in ("first", "second", "third"):
+        held.say(text)
+    events = served.ask("beat", lease=LEASE, events_after=1)["body"]["events"]
+    assert [event["text"] for event in events] == ["first", "second", "third"]
+    last = events[-1]["number"]
+    assert served.ask("beat", lease=LEASE, events_after=last - 1)["body"]["events"] == events[-1:]
+    assert served.ask("beat", lease=LEASE, events_after=last)["body"]["events"] == []
+
+
 def test_a_beat_of_another_key_renews_nothing(served: Served):
     served.lease(ttl_ms=1000)
     before = served.agent.leases[LEASE].until_s
