@@ -25,7 +25,6 @@ from pydantic import Field
 
 from plugins.qcn_rp import STAGES
 from tailback.plugin import (
-    NEVER,
     NOTHING,
     SEND,
     Algorithm,
@@ -86,7 +85,6 @@ def _release_if_over(state, limiter):
     limiter.active = 0
     limiter.target = limiter.link_rate
     state.byte_stage = 0
-    limiter.timer = NEVER
     return SEND
 
 
