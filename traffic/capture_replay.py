@@ -107,8 +107,8 @@ def read_capture(path: str) -> Captured:
         notes = _capture_notes(stream, headerless, foreign)
     table = np.concatenate(parts)
     if not len(table) and foreign:
-        first = next(one for one in stream.interfaces if one.linktype in foreign)
-        raise BadInput(path, f"its frames have the {first.unreadable}")
+        odd = next(one for one in stream.interfaces if one.linktype in foreign)
+        raise BadInput(path, f"its frames have the {odd.unreadable}")
     if not len(table):
         raise BadInput(path, "holds no frame that a source could repeat")
     table[:, 0] -= table[:, 0].min()

@@ -189,10 +189,13 @@ def compile_kernel_entry(
 
 
 def _allowed_stores(limits: Limits, entity: np.dtype, records: list[Any]) -> dict[Any, Any]:
-    """Type of a record -> word for it, and the fields that helpers of a kernel may assign to."""
+    """Type of a record -> word for it, and the fields that helpers of a kernel may assign to.
+
+    Helpers may set a timer that no kernel serves: algorithms share them, and not all have timers.
+    """
     allowed = {}
     if (fields := limits.settable(ENTITY)) is not None:
-        allowed[records[2]] = word_of(entity) or "the entity", fields
+        allowed[records[2]] = word_of(entity) or "the entity", fields | limits.unserved
     if (fields := limits.settable(FRAME_PLACE)) is not None:
         allowed[records[3]] = "the frame or message", fields | MESSAGE_FIELDS
     return allowed
