@@ -25,6 +25,7 @@ from pydantic import Field
 
 from plugins.qcn_rp import STAGES
 from tailback.plugin import (
+    NEVER,
     NOTHING,
     SEND,
     Algorithm,
@@ -85,6 +86,7 @@ def _release_if_over(state, limiter):
     limiter.active = 0
     limiter.target = limiter.link_rate
     state.byte_stage = 0
+    limiter.timer = NEVER
     return SEND
 
 

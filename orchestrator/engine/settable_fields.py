@@ -118,7 +118,7 @@ BOUNDS: tuple[Bounds, ...] = (
         for field in fields.split()
     ),
     Bounds("queue", "stance", 0, 2),
-    Bounds("queue", "feedback_value", 0, 63),
+    Bounds("queue", "feedback_value", 0, MOST_RATE),
     Bounds("limiter", "rate", 0, MOST_RATE),
     Bounds("limiter", "target", 0, MOST_RATE),
     Bounds("limiter", "active", 0, 1),
