@@ -272,7 +272,7 @@ class Algorithm:
         unserved |= {"timers"} if self.kind == "reaction_point" and not self.timers else set()
         return Limits(
             self.answers(event), self.kind, event, frozenset(self.sends) | grant,
-            frozenset(unserved), len(self.timers),
+            frozenset(unserved), len(self.timers), self.alters_frames,
         )  # fmt: skip
 
     @property

@@ -99,9 +99,13 @@ class Limits:
     """Timers of its entity for which the algorithm has no kernel."""
     named: int = 0
     """How many timers a reaction point names."""
+    alters: bool = False
+    """True for a delay line whose `message` is read: it alters frames."""
 
     def settable(self, place: int) -> frozenset[str] | None:
         """Fields of the record at a place among its arguments; None: any."""
+        if place == MESSAGE and self.kind == "delay_line" and not self.alters:
+            return frozenset()
         if place == MESSAGE:
             return MESSAGE_FIELDS if self.kind else None
         fields = SETTABLE[self.kind].get(place) if self.kind in SETTABLE else None
@@ -122,6 +126,8 @@ class Limits:
     @property
     def message_bounds(self) -> tuple[MessageBounds, ...]:
         """Bounds of `message` when it sends, or of a delay line, whatever it answers."""
+        if self.kind == "delay_line" and not self.alters:
+            return ()
         return _MESSAGE_BOUNDS.get(self.kind, ())
 
     @property
@@ -132,7 +138,7 @@ class Limits:
     def __str__(self) -> str:
         answers = self.answers
         shown = answers if isinstance(answers, range | None) else sorted(answers)
-        more = sorted(self.sends), sorted(self.unserved), self.named
+        more = sorted(self.sends), sorted(self.unserved), self.named, self.alters
         return f"answers {shown} {self.kind} {self.event} {more}"
 
 
@@ -166,7 +172,7 @@ def breach_of(
         and not (0 <= int(message.sequence) < int(entity.available))
     ):
         return segment_sentence(int(message.sequence), int(entity.available))
-    if answer in limits.sending or limits.kind == "delay_line":
+    if answer in limits.sending or limits.alters:
         for bounds, kinds in limits.message_bounds:
             value = int(message[bounds.field])
             if (not kinds or int(message.kind) in kinds) and not bounds.hold(value, message):

@@ -209,7 +209,7 @@ class GuardedLower(PlainLower):
         if limits.sending:
             with builder.if_then(self._is_among(chosen, limits.sending)):
                 self._check_message(limits)
-        elif limits.kind == "delay_line":
+        elif limits.alters:
             self._check_message(limits)
         elif limits.sends_segments:
             chosen = self._checked_segment(chosen)

@@ -124,6 +124,11 @@ RULES = {
     "alias": ("congestion_point", "q = entity\n    q.bytes = 0\n    return 0", "q.bytes"),
     "alias of a frame": ("traffic", "f = frame\n    f.length = 9\n    return 0", "f.length"),
     "message": ("congestion_point", "message.length = 9\n    return 0", "message.length"),
+    "message that nothing reads": (
+        "delay_line",
+        "message.copies = 1\n    return 0",
+        "message.copies",
+    ),
     "unnamed timers": ("reaction_point", "entity.timers[0] = now\n    return 0", "entity.timers"),
 }
 
@@ -188,7 +193,8 @@ def test_a_timer_is_set_only_where_a_kernel_is_called_for_it(tmp_path: Path, kin
 @pytest.mark.parametrize("name", RULES)
 def test_a_record_by_another_name_and_a_message_have_their_rules(tmp_path: Path, name: str) -> None:
     kind, body, field = RULES[name]
-    event = {"traffic": "next", "reaction_point": "sent"}.get(kind, "arrival")
+    events = {"traffic": "next", "reaction_point": "sent", "delay_line": "delay"}
+    event = events.get(kind, "arrival")
     mine = made(tmp_path, kind, {event: body}, {})
     with pytest.raises(KernelMistake, match=re.escape(field)):
         check_rules(mine.kernels[event], mine.limits(event))
