@@ -233,7 +233,7 @@ class Registry:
         """As `call`, for what a run is not complete without; see `insist_by_plugin`."""
         return [answer for _, answer in self.insist_by_plugin(hook, **arguments)]
 
-    def call_one(self, plugin: str, hook: str, **arguments: Any) -> list[Any]:
+    def call_single(self, plugin: str, hook: str, **arguments: Any) -> list[Any]:
         """As `call`, of one plugin alone."""
         but = [name for name, _ in self.manager.list_name_plugin() if name != plugin]
         return [answer for _, answer in self._call(hook, arguments, lambda *_: False, but)]

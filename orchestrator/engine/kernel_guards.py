@@ -93,7 +93,7 @@ def _sentence(kind: int, first: int, second: int, limits: Limits | None) -> tupl
     if kind == SEGMENT:
         return kernel_limits.segment_sentence(first, second)
     if kind == TIMER_PLACE:
-        return kernel_limits.place_sentence(first, second)
+        return kernel_limits.timer_sentence(first, second)
     if kind == ANSWER:
         answers = None if limits is None else limits.answers
         remedy = (

@@ -202,7 +202,7 @@ def segment_sentence(sequence: int, available: int) -> tuple[str, str]:
     )
 
 
-def place_sentence(place: int, named: int) -> tuple[str, str]:
+def timer_sentence(place: int, named: int) -> tuple[str, str]:
     """Cause and remedy of a timer that the reaction point does not name."""
     known = f"it names {named} (0 to {named - 1})" if named else "it names none"
     return f"it sets limiter.timers[{place}]", f"{known}; name one for it in `timers`"

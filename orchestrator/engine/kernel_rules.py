@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from orchestrator.engine.kernel_limits import Limits, place_sentence
+from orchestrator.engine.kernel_limits import Limits, timer_sentence
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.kernel_numbers import (
     ALL_INT64,
@@ -121,7 +121,7 @@ def _assigned(
         elif field == "timers" and isinstance(node, ast.Subscript):
             place = _number(node.slice, function)
             if place is not None and not -limits.named <= place < limits.named:
-                yield node.lineno, *place_sentence(place, limits.named)
+                yield node.lineno, *timer_sentence(place, limits.named)
 
 
 def _number(node: ast.expr, function: Callable[..., Any]) -> int | None:

@@ -46,7 +46,7 @@ def _call_others(
     for plugin in registry.others(hook):
         paths = [path for path in _files(folder) if str(path.relative_to(folder)) not in may_change]
         before = {path: (_state(path), _content(path)) for path in paths}
-        registry.call_one(plugin, hook, folder=folder, **arguments)
+        registry.call_single(plugin, hook, folder=folder, **arguments)
         _put_back(registry, plugin, hook, folder, before)
 
 
