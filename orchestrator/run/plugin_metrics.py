@@ -66,7 +66,7 @@ def measure_metrics(
                     owners.update(dict.fromkeys(metrics, plugin))
             found.units |= units
         else:
-            _merge(registry, plugin, answer, spans, plan, found, owners)
+            _merge(registry, plugin, answer, spans, found, owners)
     for plugin, metric in registry.metrics.values() if len(times) else ():
         _compute(registry, plugin, metric, plan, recording, spans, found)
     return found
@@ -77,12 +77,12 @@ def _merge(
     plugin: str,
     answer: Any,
     spans: Mapping[str, Span],
-    plan: Plan,
     found: PhaseMetrics,
     owners: dict[str, str],
 ) -> None:
     """Add what a plugin's `tailback_metrics` returned, without metrics that are not its own, and
-    without those of a phase or an entity that the run does not have, or in an unknown unit."""
+    without those of a phase that the run does not have, or in an unknown unit. Entities may be the
+    plugin's own."""
     try:
         values, units = answer
         rows = [
@@ -105,8 +105,6 @@ def _merge(
         lack = ""
         if phase not in spans:
             lack = f"there is no phase {phase!r}; {near(str(phase), spans)}"
-        elif entity not in plan.entities():
-            lack = f"there is no entity {entity!r}; {near(str(entity), plan.entities())}"
         elif (unit := units.get(name, "")) not in ("", *symbols):
             lack = f"{unit!r} is no unit of a metric; {', '.join(symbols)} are accepted"
         if lack:
