@@ -55,7 +55,9 @@ from pydantic import ValidationError
 from orchestrator.capability import Capability
 from orchestrator.engine.answer_sets import DECLARED, answers_of
 from orchestrator.engine.kernel_events import EVENTS, MOST_TIMERS
-from orchestrator.engine.records import FLOW, LIMITER, NEVER, NODE, PORT, QUEUE, SCHEDULER
+from orchestrator.engine.kernel_limits import Limits
+from orchestrator.engine.records import FLOW, GRANT, LIMITER, NEVER, NODE, PORT, QUEUE, SCHEDULER
+from orchestrator.engine.settable_fields import TIMERS
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.plan.field_types import SLUG
@@ -261,6 +263,17 @@ class Algorithm:
         }
         lacking = (answers for name, answers in DECLARED.items() if undeclared[name])
         return frozenset(known).difference(*lacking)
+
+    def limits(self, event: str) -> Limits:
+        """What its kernel of an event may answer, assign to and send."""
+        grant = frozenset({GRANT}) if self.kind == "pause" and self.grants else frozenset()
+        unserved = {TIMERS[self.kind]} if self.kind in TIMERS else set()
+        unserved -= {TIMERS.get(self.kind)} if "timer" in self.kernels else set()
+        unserved |= {"timers"} if self.kind == "reaction_point" and not self.timers else set()
+        return Limits(
+            self.answers(event), self.kind, event, frozenset(self.sends) | grant,
+            frozenset(unserved), len(self.timers), self.alters_frames,
+        )  # fmt: skip
 
     @property
     def hears_acknowledgements(self) -> bool:

@@ -139,14 +139,15 @@ CONTRACTS: Mapping[str, Mapping[str, KernelContract]] = {
             "`flow.next_frame` is due. `flow.held` is 1 while the window of the reaction point "
             "takes no further segment; with `credited`, also after `flow.withdrawn` became 1.",
             "`NOTHING`, `SEND` (`SegmentMessage`), `REQUEST_CREDIT` (`RequestMessage`)",
-            "`flow.next_frame`: the next call",
+            "`flow.next_frame`: the next call; `flow.withdrawn`",
         ),
         "acknowledged": KernelContract(
             "An ACK (`frame`) arrives at the source.",
             "`NOTHING`",
             "`flow.next_frame`. A transport that leaves control to the reaction point counts "
-            "`flow.acked`, `marked` and `losses`, and sets `flight` to 0 when it goes back. One "
-            "that declares it (`counts`) counts `flow.timeouts` and `flow.naks`",
+            "`flow.acked`, `marked` and `losses`, sets `flight` to 0 when it goes back, and "
+            "may set `lost_made`, and `frame.created` (when the segment left that the ACK "
+            "answers). One that declares it (`counts`) counts `flow.timeouts` and `flow.naks`",
         ),
         "arrived": KernelContract(
             "A segment (`frame`) arrives at the destination, or `flow.ack_timer` is due "

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
+
+TOLERANCE = 1e-6
+"""A sum of shares may come out above 1 by so much."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,18 @@ def moment(now_s: float, duration_s: float) -> str:
 
 Report = Callable[[Progress], None]
 """Callback that `run(..., progress=)` takes. Called from the thread that runs; keep it short."""
+
+
+def lack_of(news: object) -> str | None:
+    """What a plugin's report is that cannot be shown, and what is expected; None: it is sound."""
+    if not isinstance(news, Progress):
+        return f"{news!r:.80}; report Progress(stage, done)"
+    if not isinstance(news.stage, str) or not isinstance(news.detail, str):
+        return f"{news!r:.80}; its stage and detail are texts"
+    done = news.done
+    if isinstance(done, bool) or not isinstance(done, Real) or not 0 <= done <= 1 + TOLERANCE:
+        return f"done = {done!r:.20} of {news.stage!r:.40}; 0 to 1 are accepted"
+    return None
 
 
 def silent(progress: Progress) -> None:

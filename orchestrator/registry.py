@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from orchestrator import hookspecs
-from orchestrator.errors import BadInput, Refused, RunFailed, TailbackError
+from orchestrator.errors import OUT_OF_ROOM, BadInput, Refused, RunFailed, TailbackError
 from orchestrator.package_shadowing import (
     DISTRIBUTION,
     FORMER_DISTRIBUTION,
@@ -58,6 +58,7 @@ class Registry:
         self._ours: set[str] = set()
         self._packages: dict[str, str] = {}
         self._told: dict[int, tuple[str, str]] = {}
+        self._options_from: dict[str, str] = {}
         for point in sorted(points, key=lambda point: (not self._is_ours(point), point.name)):
             self._load(point)
 
@@ -123,6 +124,9 @@ class Registry:
                 self.blame(plugin, f"{text} name")
             else:
                 found[target.name] = plugin, target
+        for name in self.target_options.keys() - found.keys():
+            text = f"its options of target {name!r} have no use: there is no such target"
+            self.blame(self._options_from[name], f"{text}; {near(name, found)}")
         return [target for _, target in found.values()]
 
     @functools.cached_property
@@ -149,13 +153,13 @@ class Registry:
     def target_options(self) -> dict[str, type[TargetOptions]]:
         """Model of the options of each target that has any, by the target's name."""
         found: dict[str, type[TargetOptions]] = {}
-        plugins: dict[str, str] = {}
         for plugin, model in self._call_all("tailback_target_options", _is_options):
             if model.target in found:
-                text = f"its options of target {model.target!r} are left out, because "
-                self.blame(plugin, f"{text}{plugins[model.target]} has some of that target")
+                owner = self._origins[self._options_from[model.target]]
+                text = f"its options of target {model.target!r} are left out, because {owner}"
+                self.blame(plugin, f"{text} has some of that target")
             else:
-                found[model.target], plugins[model.target] = model, self._origins[plugin]
+                found[model.target], self._options_from[model.target] = model, plugin
         return found
 
     def plans(self) -> dict[str, Path]:
@@ -209,29 +213,41 @@ class Registry:
         known = [target.name for target in self.targets]
         raise BadInput("target", f"there is no target {name!r}; {near(name, known)}")
 
+    def others(self, hook: str = "") -> list[str]:
+        """Names of the plugins that are not tailback's own; with a hook, of those that have it."""
+        return [
+            name
+            for name, module in self.manager.list_name_plugin()
+            if name not in self._ours and (not hook or hasattr(module, hook))
+        ]
+
     def call(self, hook: str, **arguments: Any) -> list[Any]:
         """Results of a hook from every plugin, called one at a time.
 
-        One that fails is a problem and does not take the others down; an error of the disk or one
-        that is meant for the user is not the plugin's, and goes on.
+        One that fails is a problem and does not take the others down; a full disk, an error of the
+        system in tailback's own plugins and one that is meant for the user go on.
         """
         return [answer for _, answer in self.call_by_plugin(hook, **arguments)]
-
-    def call_others(self, hook: str, **arguments: Any) -> list[Any]:
-        """As `call`, of the plugins that are not tailback's own."""
-        answers = self._call(hook, arguments, lambda name, error: False, self._ours)
-        return [answer for _, answer in answers]
 
     def insist(self, hook: str, **arguments: Any) -> list[Any]:
         """As `call`, for what a run is not complete without; see `insist_by_plugin`."""
         return [answer for _, answer in self.insist_by_plugin(hook, **arguments)]
 
-    def call_by_plugin(self, hook: str, **arguments: Any) -> list[tuple[str, Any]]:
-        """As `call`: the name of each plugin that answers, and its answer."""
-        return self._call(hook, arguments, lambda name, error: False)
+    def call_single(self, plugin: str, hook: str, **arguments: Any) -> list[Any]:
+        """As `call`, of one plugin alone."""
+        but = [name for name, _ in self.manager.list_name_plugin() if name != plugin]
+        return [answer for _, answer in self._call(hook, arguments, lambda *_: False, but)]
 
-    def insist_by_plugin(self, hook: str, **arguments: Any) -> list[tuple[str, Any]]:
-        """The name of each plugin that answers, and its answer.
+    def call_by_plugin(
+        self, hook: str, but: Container[str] = (), **arguments: Any
+    ) -> list[tuple[str, Any]]:
+        """As `call`: the name of each plugin that answers, and its answer; `but` some plugins."""
+        return self._call(hook, arguments, lambda name, error: False, but)
+
+    def insist_by_plugin(
+        self, hook: str, but: Container[str] = (), **arguments: Any
+    ) -> list[tuple[str, Any]]:
+        """The name of each plugin that answers, and its answer; `but` some plugins.
 
         An error of tailback's own plugin then is the run's, and goes on: a run that lacks its
         samples or its metrics must not be kept and called `met`. Raises RunFailed without memory.
@@ -245,7 +261,7 @@ class Registry:
                 ) from error
             return name in self._ours
 
-        return self._call(hook, arguments, ours)
+        return self._call(hook, arguments, ours, but)
 
     def is_own(self, plugin: str) -> bool:
         """True for a plugin of tailback itself."""
@@ -267,13 +283,19 @@ class Registry:
             try:
                 found = self.manager.subset_hook_caller(hook, others)(**arguments)
                 answers += [(name, answer) for answer in found]
-            except (OSError, TailbackError):
+            except TailbackError:
                 raise
             except (Exception, SystemExit) as error:
+                if isinstance(error, OSError) and self._is_systems(name, error):
+                    raise
                 if isinstance(error, Exception) and goes_on(name, error):
                     raise
                 self.blame(name, f"{hook}: {self._located(name, error)}")
         return answers
+
+    def _is_systems(self, plugin: str, error: OSError) -> bool:
+        """True for an error of the system that is no mistake of a plugin."""
+        return plugin in self._ours or error.errno in OUT_OF_ROOM
 
     def _load(self, point: EntryPoint) -> None:
         if self._distribution(point)[:1] == (FORMER_DISTRIBUTION,):
@@ -429,7 +451,9 @@ def _is_options(thing: Any) -> str | None:
 
     if not isinstance(thing, type) or not issubclass(thing, TargetOptions):
         return f"{thing!r} is no subclass of orchestrator.plan.target_options.TargetOptions"
-    return None if thing.target else f"{thing.__name__} does not name its target (target = ...)"
+    if isinstance(thing.target, str) and thing.target:
+        return None
+    return f"{thing.__name__} does not name its target (target = ...): {thing.target!r:.40}"
 
 
 def _is_plan(thing: Any) -> str | None:

@@ -19,6 +19,7 @@ from orchestrator.plan.metric_registry import PLUGIN_METRICS
 from orchestrator.recording import PortCapture
 from orchestrator.registry import Registry
 from orchestrator.run.frozen_expectations import frozen_notes as frozen_sentences
+from orchestrator.run.guarded_files import draw_report
 from orchestrator.run.verdict import INCOMPLETE
 from traces import explorer, figures, html_page, report_files
 from traces.fidelity_text import sentences
@@ -135,7 +136,7 @@ def _add_panels(folder: Path, target: Path) -> None:
     """
     registry = Registry.load()
     if target.absolute() == folder.absolute() / PAGE:
-        registry.call_others("tailback_report", folder=folder)
+        draw_report(registry, folder, own=False)
         return
     with tempfile.TemporaryDirectory(prefix="tailback-") as temporary:
         beside = Path(temporary)
@@ -144,7 +145,7 @@ def _add_panels(folder: Path, target: Path) -> None:
                 (beside / path.name).symlink_to(path.absolute())
         shutil.copyfile(target, beside / PAGE)
         before = (beside / PAGE).read_bytes()
-        registry.call_others("tailback_report", folder=beside)
+        draw_report(registry, beside, own=False)
         if (beside / PAGE).read_bytes() != before:
             shutil.copyfile(beside / PAGE, target)
 

@@ -79,11 +79,16 @@ def read_capture(path: str) -> Captured:
     ]
     numbers: dict[bytes, int] = {}
     parts = [np.zeros((0, 4), np.int64)]
-    headerless = 0
+    headerless, foreign = 0, dict[int, int]()
     with open_capture(path, ethernet=True) as stream:
         for batch in stream.batches():
             headers = dissect(batch, stream.interfaces)
-            keep = (batch.time_ns != NO_TIME) & ~np.isin(headers["kind"], control)
+            ethernet = np.array([one.is_ethernet for one in stream.interfaces])
+            is_frame = ethernet[batch.interface]
+            for number in batch.interface[~is_frame].tolist():
+                linktype = stream.interfaces[number].linktype
+                foreign[linktype] = foreign.get(linktype, 0) + 1
+            keep = (batch.time_ns != NO_TIME) & ~np.isin(headers["kind"], control) & is_frame
             keys = np.stack([headers[name][keep].astype(np.int64) for name in KEY], axis=1)
             found, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
             flows = np.zeros(len(found), np.int64)
@@ -99,8 +104,11 @@ def read_capture(path: str) -> Captured:
             part[:, 2] = flows[member.reshape(-1)] if len(keys) else 0
             part[:, 3] = batch.direction[keep]
             parts.append(part)
-        notes = _capture_notes(stream, headerless)
+        notes = _capture_notes(stream, headerless, foreign)
     table = np.concatenate(parts)
+    if not len(table) and foreign:
+        odd = next(one for one in stream.interfaces if one.linktype in foreign)
+        raise BadInput(path, f"its frames have the {odd.unreadable}")
     if not len(table):
         raise BadInput(path, "holds no frame that a source could repeat")
     table[:, 0] -= table[:, 0].min()
@@ -115,10 +123,11 @@ def read_capture(path: str) -> Captured:
     return Captured(ordered, tuple(notes))
 
 
-def _capture_notes(stream: Any, headerless: int) -> list[str]:
+def _capture_notes(stream: Any, headerless: int, foreign: dict[int, int]) -> list[str]:
     """What the file states that it lacks, and what of it is no sound frame.
 
-    `headerless`: IP packets that were captured without a link header.
+    `headerless`: IP packets that were captured without a link header; `foreign`: link type -> its
+    frames, of those that are no Ethernet.
     """
     lost = sum(one.dropped or 0 for one in stream.interfaces)
     untimed = sum(one.untimed for one in stream.interfaces)
@@ -130,6 +139,9 @@ def _capture_notes(stream: Any, headerless: int) -> list[str]:
     if headerless:
         text = f"{headerless} captured IP packets have no link header and are sent with one of "
         found.append(text + "Ethernet, 14 B longer")
+    for linktype, count in sorted(foreign.items()):
+        text = f"{count} captured frames have the link type {linktype}, no Ethernet, and "
+        found.append(text + "are not sent")
     if lost:
         found.append(f"the capture itself lost {lost} frames, which are not sent")
     if untimed:

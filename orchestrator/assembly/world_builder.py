@@ -22,6 +22,7 @@ from orchestrator.engine.frames.descriptor_reset import empty_descriptors
 from orchestrator.engine.frames.header_options import DEFAULT
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
 from orchestrator.engine.kernel_events import EVENTS, RP_NAMED
+from orchestrator.engine.kernel_limits import Limits
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.lfsr import drawn_below, seed_for
 from orchestrator.engine.node.actors import ACTOR_KINDS, actor_table, first_actors
@@ -274,15 +275,14 @@ class _Layout:
             called[RP_NAMED + place] = event, kernel
         entity = ENTITIES[algorithm.kind]
         for place, (event, kernel) in called.items():
-            answers = algorithm.answers(event)
-            kind = algorithm.kind
+            limits = algorithm.limits(event)
             if not kernel_guards.is_guarded(kernel.__module__):  # a rule that is broken on purpose
-                answers, kind = answers_of(kind, event), ""
+                limits = Limits(answers_of(algorithm.kind, event))
             whose = algorithm.origin or "a plugin of this process"
             label = f"{whose}: {algorithm.kind} {algorithm.name!r}, kernel {event!r}"
-            kernel_guards.add_label(kernel, label, answers)
+            kernel_guards.add_label(kernel, label, limits)
             try:
-                address = kernel_address(kernel, state.dtype, params.dtype, entity, answers, kind)
+                address = kernel_address(kernel, state.dtype, params.dtype, entity, limits)
             except KernelMistake as mistake:
                 raise BadInput(label, str(mistake)) from mistake
             table[number]["kernels"][place] = address

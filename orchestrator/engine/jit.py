@@ -13,7 +13,7 @@ import functools
 import os
 import sys
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from orchestrator.engine import (
     kernel_rules,
     object_cache,
 )
+from orchestrator.engine.kernel_limits import Limits, breach_of
 from orchestrator.engine.lazy_imports import LazyIntrinsic, import_attribute
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
 from orchestrator.engine.records import FRAME
@@ -37,6 +38,7 @@ from orchestrator.engine.records import FRAME
 # where an exception may be raised, it is numba's own dispatcher; called by a compiled function it
 # is a part of that (`engine.numba_backend.link_units`).
 
+NO_LIMITS = Limits()
 COMPILING = "orchestrator.engine.numba_backend.compiler"
 """The module that imports numba."""
 _of_plugins: weakref.WeakSet[Function] = weakref.WeakSet()
@@ -141,7 +143,7 @@ def plain(function: Any) -> Callable[..., Any]:
     return python
 
 
-_callables: list[tuple[Callable[..., int], Collection[int] | None]] = [(lambda *_: 0, None)]
+_callables: list[tuple[Callable[..., int], Limits]] = [(lambda *_: 0, Limits())]
 _addresses: dict[tuple[Any, ...], int] = {}
 _records: dict[int, Any] = {}
 _addresses_by_id: dict[int, int] = {}
@@ -152,20 +154,18 @@ def kernel_address(
     state: np.dtype,
     params: np.dtype,
     entity: np.dtype,
-    answers: Collection[int] | None = None,
-    kind: str = "",
+    limits: Limits = NO_LIMITS,
 ) -> int:
     """Compile a kernel for its records and return what `call_kernel` takes.
 
     The signature is int64(state, params, entity, frame, now, message): records by reference.
     Uncompiled, the "address" is an index into a table of Python functions. All instances of an
     algorithm share one copy of its machine code: a copy for each would not stay in the caches.
-    `answers` are those that have a meaning; None: all numbers. `kind` of algorithm: which fields
-    it may assign to; none: all. Raises KernelMistake.
+    `limits`: what it may answer, assign to and send. Raises KernelMistake.
     """
-    key = (function, state, params, entity, str(answers), kind)
+    key = (function, state, params, entity, str(limits))
     if key not in _addresses:
-        _addresses[key] = _compile_kernel(function, state, params, entity, answers, kind)
+        _addresses[key] = _compile_kernel(function, state, params, entity, limits)
     return _addresses[key]
 
 
@@ -186,29 +186,25 @@ def _compile_kernel(
     state: np.dtype,
     params: np.dtype,
     entity: np.dtype,
-    answers: Collection[int] | None,
-    kind: str,
+    limits: Limits,
 ) -> int:
     if DISABLED:
-        _callables.append((function, answers))
+        _callables.append((function, limits))
         return len(_callables) - 1
     kernel_rules.check_function(function)
     records = tuple(str(np.dtype(one)) for one in (state, params, entity, FRAME))
-    records += (
-        f"answers {answers if isinstance(answers, range | None) else sorted(answers)}",
-        kind,
-    )
+    records += (str(limits),)
     file = object_cache.file_of(function, records)
     found = None if file is None else object_cache.load(file)
     if isinstance(found, Entry):
         return found.address
     kernel_mistakes.check_arguments(function)
-    kernel_mistakes.check_source(function, answers)
-    kernel_rules.check_rules(function, kind)
+    kernel_mistakes.check_source(function, limits.answers)
+    kernel_rules.check_rules(function, limits)
     for helper in kernel_guards.helpers(function):
         kernel_rules.check_rules(helper.py_func, helper=True)
     compile_kernel = import_attribute(f"{COMPILING}:compile_kernel_entry")
-    address: int = compile_kernel(function, state, params, entity, None if found else file, answers)
+    address: int = compile_kernel(function, state, params, entity, None if found else file, limits)
     return address
 
 
@@ -269,15 +265,17 @@ if DISABLED:
 
     def call_kernel(kernel, state, params, entity, frame, now, message):
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
-        function, answers = _callables[kernel]
+        function, limits = _callables[kernel]
         own = _records[state], _records[params]
         try:
             with np.errstate(divide="raise", over="raise"):
                 answer = int(function(*own, entity, frame, now, message))
         except (ArithmeticError, IndexError) as error:
-            raise kernel_guards.plain_refusal(function, answers, error) from error
-        if answers is not None and answer not in answers:
-            raise kernel_guards.plain_refusal(function, answers, answer)
+            raise kernel_guards.plain_refusal(function, limits, error) from error
+        if limits.answers is not None and answer not in limits.answers:
+            raise kernel_guards.plain_refusal(function, limits, answer)
+        if breach := breach_of(limits, answer, entity, frame, message):
+            raise kernel_guards.plain_refusal(function, limits, breach)
         return answer
 
 else:

@@ -1,11 +1,11 @@
-"""Guards of kernels at run time: answers without a meaning, divisions by 0, overflows of int64,
-indices beyond an array.
+"""Guards of kernels at run time: answers and values without a meaning, divisions by 0, overflows of
+int64, indices beyond an array.
 
 A compiled kernel is called off the GIL by address, so it cannot raise. It notes its first fault in
 one row of numbers (`CELL`), goes on with 0 (an overflow: with the number that is left; an index:
-with the first place), and the run is refused where Python looks next (`refuse_fault`). Uncompiled,
-a kernel raises at once. What compiled code does about it stands in
-`engine.numba_backend.guarded_lowering`.
+with the first place; a field of the engine: with the value that it had), and the run is refused
+where Python looks next (`refuse_fault`). Uncompiled, a kernel raises at once. What compiled code
+does about it stands in `engine.numba_backend.guarded_lowering`.
 
 Sums are not checked: only terms that no product or shift made so large come near 2^63.
 
@@ -18,27 +18,32 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from orchestrator.engine import kernel_limits
+from orchestrator.engine.kernel_limits import Limits
 from orchestrator.engine.kernel_mistakes import KernelMistake, accepted_answers, zero_divisor
+from orchestrator.engine.settable_fields import BOUNDS
 from orchestrator.errors import BadInput
 
 CELL_SYMBOL = "tailback_kernel_fault"
 """Name by which compiled kernels know the row."""
 CELL_WORDS = 6
 FREE, ANSWER, DIVISION, OVERFLOW, SHIFT, SHIFT_BACK, INDEX = range(7)
+VALUE, MESSAGE_VALUE, MESSAGE_KIND, SEGMENT, TIMER_PLACE = range(7, 12)
 """Word 0, what happened; then the line, counted from the first line of the function, two operands
-or the answer and 0, and address and length of `module:function`."""
+(the answer and 0; a value and the number of its bounds), and address and length of
+`module:function`."""
 UNGUARDED = ("orchestrator.", "traces.", "firmware.")
 """Beginnings of modules whose compiled functions are no part of a plugin's kernel."""
 
 CELL = np.zeros(CELL_WORDS, np.int64)
-answers_of_kernels: dict[Callable[..., Any], Collection[int] | None] = {}
-"""Kernel that is being compiled -> the answers that have a meaning; None: all numbers."""
-_labels: dict[Callable[..., Any], tuple[list[str], Collection[int] | None]] = {}
+limits_of_kernels: dict[Callable[..., Any], Limits] = {}
+"""Kernel that is being compiled -> its limits."""
+_labels: dict[Callable[..., Any], tuple[list[str], Limits]] = {}
 
 
 def is_guarded(module: str) -> bool:
@@ -46,9 +51,9 @@ def is_guarded(module: str) -> bool:
     return not module.startswith(UNGUARDED)
 
 
-def add_label(kernel: Callable[..., Any], label: str, answers: Collection[int] | None) -> None:
+def add_label(kernel: Callable[..., Any], label: str, limits: Limits) -> None:
     """Names the algorithm and event that a kernel is for, as people know them."""
-    labels, _ = _labels.setdefault(kernel, ([], answers))
+    labels, _ = _labels.setdefault(kernel, ([], limits))
     if label not in labels:
         labels.append(label)
 
@@ -77,11 +82,20 @@ def refuse_fault() -> None:
     raise BadInput(head, str(mistake)) from mistake
 
 
-def _sentence(
-    kind: int, first: int, second: int, answers: Collection[int] | None
-) -> tuple[str, str]:
+def _sentence(kind: int, first: int, second: int, limits: Limits | None) -> tuple[str, str]:
     """Cause and remedy of a fault."""
+    if kind == VALUE:
+        return kernel_limits.value_sentence(BOUNDS[second], first)
+    if kind == MESSAGE_VALUE and limits is not None:
+        return kernel_limits.value_sentence(limits.message_bounds[second].bounds, first)
+    if kind == MESSAGE_KIND:
+        return kernel_limits.kind_sentence(first, limits)
+    if kind == SEGMENT:
+        return kernel_limits.segment_sentence(first, second)
+    if kind == TIMER_PLACE:
+        return kernel_limits.timer_sentence(first, second)
     if kind == ANSWER:
+        answers = None if limits is None else limits.answers
         remedy = (
             accepted_answers(answers, first) if answers is not None else "see what it may answer"
         )
@@ -105,12 +119,12 @@ def _sentence(
     )
 
 
-def _labels_of(function: Any) -> Iterator[tuple[str, Collection[int] | None]]:
+def _labels_of(function: Any) -> Iterator[tuple[str, Limits]]:
     """Labels of the kernels that are this function, or call it."""
-    for kernel, (labels, answers) in _labels.items():
+    for kernel, (labels, limits) in _labels.items():
         if function is kernel or any(one.py_func is function for one in helpers(kernel)):
             for label in labels:
-                yield label, answers
+                yield label, limits
 
 
 def helpers(kernel: Callable[..., Any]) -> list[Any]:
@@ -130,17 +144,20 @@ def helpers(kernel: Callable[..., Any]) -> list[Any]:
 
 
 def plain_refusal(
-    kernel: Callable[..., int], answers: Collection[int] | None, outcome: int | Exception
+    kernel: Callable[..., int], limits: Limits, outcome: int | Exception | tuple[str, str]
 ) -> BadInput:
-    """The refusal of an uncompiled kernel, of what it answered or raised."""
+    """The refusal of an uncompiled kernel, of what it answered or raised, or by cause and remedy
+    of what it left."""
     line = None
-    if not isinstance(outcome, Exception):
-        cause, remedy = _sentence(ANSWER, outcome, 0, answers)
+    if isinstance(outcome, tuple):
+        cause, remedy = outcome
+    elif not isinstance(outcome, Exception):
+        cause, remedy = _sentence(ANSWER, outcome, 0, limits)
     elif isinstance(outcome, IndexError):
         found = re.search(r"index (-?\d+) .* size (\d+)", str(outcome))
         cause, remedy = str(outcome), "bound the index, or make the array longer"
         if found:
-            cause, remedy = _sentence(INDEX, int(found[1]), int(found[2]), answers)
+            cause, remedy = _sentence(INDEX, int(found[1]), int(found[2]), limits)
     elif any(word in str(outcome) for word in ("divi", "modulo", "remainder")):
         cause, remedy = zero_divisor(None)
     else:

@@ -156,6 +156,27 @@ def check_types(function: Callable[..., Any], annotation: Any, *, helper: bool =
                     raise _no_answer(function, step.loc.line)
 
 
+def check_stores(function: Callable[..., Any], annotation: Any, allowed: Any) -> None:
+    """Raise KernelMistake where a helper assigns to a field that its kernels may not set.
+
+    `allowed`: type of a record -> word for it, and the fields that may be set.
+    """
+    if isinstance(annotation, str):
+        return  # from numba's cache: see `check_types`
+    from numba.core import ir
+
+    for block in annotation.blocks.values():
+        for step in block.body:
+            if not isinstance(step, ir.SetAttr):
+                continue
+            word, fields = allowed.get(annotation.typemap.get(step.target.name), ("", None))
+            if fields is None or step.attr in fields:
+                continue
+            known = f"it may set {', '.join(sorted(fields))}" if fields else "it may set none"
+            cause = f"it assigns to {step.attr} of {word}, which the kernel that calls it may not"
+            raise KernelMistake(function, step.loc.line, cause, known)
+
+
 def _no_answer(function: Callable[..., Any], line: int | None) -> KernelMistake:
     return KernelMistake(
         function, line, "a path through it ends without an answer", "return 0 at its end"

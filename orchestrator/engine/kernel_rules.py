@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from orchestrator.engine.kernel_limits import Limits, timer_sentence
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.kernel_numbers import (
     ALL_INT64,
@@ -25,8 +26,9 @@ from orchestrator.engine.kernel_numbers import (
     is_power,
     literal_value,
 )
-from orchestrator.engine.settable_fields import ENTITY, FRAME, settable_by
+from orchestrator.engine.settable_fields import ENTITY, FRAME, MESSAGE
 
+NO_LIMITS = Limits()
 RANDOM_MODULES = ("random", "numpy.random", "secrets")
 """Modules whose generators the seed of a plan does not reach."""
 _LOOPS = (ast.While, ast.For)
@@ -50,11 +52,13 @@ def check_function(function: Any) -> None:
         raise KernelMistake(function, None, "it is a generator", "return one answer, do not yield")
 
 
-def check_rules(function: Callable[..., Any], kind: str = "", *, helper: bool = False) -> None:
+def check_rules(
+    function: Callable[..., Any], limits: Limits = NO_LIMITS, *, helper: bool = False
+) -> None:
     """Raise KernelMistake for the first rule that the source of a kernel breaks.
 
-    `kind` of algorithm: which fields it may assign to; none: all. A `helper` has arguments of its
-    own: which of them are parameters, the entity or the frame is not known.
+    `limits`: which fields it may assign to. A `helper` has arguments of its own: which of them are
+    parameters, the entity or the frame is not known.
     """
     check_constants(function)
     try:
@@ -68,7 +72,10 @@ def check_rules(function: Callable[..., Any], kind: str = "", *, helper: bool = 
     arguments = [one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)]
     params = "" if helper or len(arguments) < 2 else arguments[1]
     own = [] if helper else arguments
-    for line, cause, remedy in (*_broken(node, function, params), *_assigned(node, kind, own)):
+    for line, cause, remedy in (
+        *_broken(node, function, params),
+        *_assigned(node, limits, own, function),
+    ):
         raise KernelMistake(function, first + line - 1, cause, remedy)
     unset = _Assignments(node, arguments).first_unset()
     if unset is not None:
@@ -78,24 +85,51 @@ def check_rules(function: Callable[..., Any], kind: str = "", *, helper: bool = 
 
 
 def _assigned(
-    function_node: ast.FunctionDef, kind: str, arguments: list[str]
+    function_node: ast.FunctionDef,
+    limits: Limits,
+    arguments: list[str],
+    function: Callable[..., Any],
 ) -> Iterator[tuple[int, str, str]]:
     """Line, cause and remedy of each assignment to a field that is not the kernel's to set."""
-    settable = {
-        arguments[place]: fields
-        for place in (ENTITY, FRAME)
-        if place < len(arguments) and (fields := settable_by(kind, place)) is not None
+    places = {
+        arguments[place]: place
+        for place in (ENTITY, FRAME, MESSAGE)
+        if place < len(arguments) and limits.settable(place) is not None
     }
+    for node in ast.walk(function_node):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            other = node.value.id  # a record, by another name
+            more = [one.id for one in node.targets if isinstance(one, ast.Name)]
+            places |= dict.fromkeys(more, places[other]) if other in places else {}
     for node in ast.walk(function_node):
         if not isinstance(node, ast.Attribute | ast.Subscript):
             continue
         root, field = _root(node), _first_field(node)
-        if not isinstance(node.ctx, ast.Store) or root not in settable or field in settable[root]:
+        if not isinstance(node.ctx, ast.Store) or root not in places:
             continue
-        names = [f"{root}.{one}" for one in sorted(settable[root])]
+        fields = limits.settable(places[root]) or frozenset()
+        names = [f"{root}.{one}" for one in sorted(fields)]
         remedy = f"it may set {', '.join(names)}" if names else "it may set none of its fields"
-        kind_words = kind.replace("_", " ")
-        yield node.lineno, f"it assigns to {root}.{field}, which no {kind_words} sets", remedy
+        kind_words = limits.kind.replace("_", " ")
+        if field not in fields:
+            cause = f"it assigns to {root}.{field}, which no {kind_words} sets"
+            if field in limits.unserved and places[root] == ENTITY:
+                cause = f"it sets {root}.{field}, and its algorithm has no kernel for that"
+                event = "`timers`" if field == "timers" else "the kernel `timer`"
+                remedy = f"give the algorithm {event}, or do not set it"
+            yield node.lineno, cause, remedy
+        elif field == "timers" and isinstance(node, ast.Subscript):
+            place = _number(node.slice, function)
+            if place is not None and not -limits.named <= place < limits.named:
+                yield node.lineno, *timer_sentence(place, limits.named)
+
+
+def _number(node: ast.expr, function: Callable[..., Any]) -> int | None:
+    """The number that a literal or a global name is; None for others."""
+    if isinstance(node, ast.Name) and node.id not in function.__code__.co_varnames:
+        found = function.__globals__.get(node.id)
+        return found if isinstance(found, int) else None
+    return literal_value(node) if is_literal(node) else None
 
 
 def _first_field(node: ast.expr) -> str:

@@ -1,16 +1,30 @@
-"""Fields of entities and frames that kernels may assign to, by kind of algorithm.
+"""Fields that kernels may assign to, by kind of algorithm, and the values that mean something.
 
 The engine reads no other assignment, or works with it as if the engine had made it: a queue that a
 kernel empties loses count of its frames. `orchestrator.kernel_contracts` says how each takes
-effect.
+effect; `engine.kernel_guards` refuses other values as they are stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-ENTITY, FRAME = 2, 3
-"""Places of the two records among the arguments of a kernel."""
+import numpy as np
+
+from orchestrator.engine.records import (
+    FLOW,
+    LIMITER,
+    MOST_ENTROPY,
+    NEVER,
+    NODE,
+    NONE,
+    QUEUE,
+)
+from orchestrator.engine.records import FRAME as FRAME_RECORD
+
+ENTITY, FRAME, MESSAGE = 2, 3, 5
+"""Places of the records among the arguments of a kernel."""
 SETTABLE: Mapping[str, Mapping[int, frozenset[str]]] = {
     "congestion_point": {
         ENTITY: frozenset({"congestion_point_timer", "feedback_value"}),
@@ -24,6 +38,16 @@ SETTABLE: Mapping[str, Mapping[int, frozenset[str]]] = {
     "pause": {ENTITY: frozenset({"pause_timer"}), FRAME: frozenset()},
     "delay_line": {ENTITY: frozenset(), FRAME: frozenset()},
     "traffic": {ENTITY: frozenset({"length"}), FRAME: frozenset()},
+    "transport": {
+        ENTITY: frozenset(
+            [
+                *("next_frame", "ack_timer", "lost_made", "withdrawn"),
+                *("acked", "marked", "losses", "flight", "timeouts", "naks"),
+            ]
+        ),
+        FRAME: frozenset({"created"}),
+    },
+    "receiver": {ENTITY: frozenset({"receiver_timer"}), FRAME: frozenset()},
     "watchdog": {
         ENTITY: frozenset({"stance", "watchdog_timer", "storms", "storms_over"}),
         FRAME: frozenset(),
@@ -31,9 +55,95 @@ SETTABLE: Mapping[str, Mapping[int, frozenset[str]]] = {
     "scheduler": {ENTITY: frozenset(), FRAME: frozenset()},
     "buffer_management": {ENTITY: frozenset(), FRAME: frozenset()},
 }
-"""Kind -> place -> fields; transports and receivers keep state of their own in theirs."""
+"""Kind -> place -> fields."""
+MESSAGE_FIELDS = frozenset(
+    [
+        *("kind", "feedback", "priority", "offset", "delta", "mark"),
+        *("sequence", "inner", "flow", "created", "copies", "due"),
+    ]
+)
+"""Fields of `message` that one answer or another reads."""
+TIMERS: Mapping[str, str] = {
+    "congestion_point": "congestion_point_timer",
+    "pause": "pause_timer",
+    "reaction_point": "timer",
+    "receiver": "receiver_timer",
+    "watchdog": "watchdog_timer",
+}
+"""Kind -> the timer of its entity, for which its kernel `timer` is called."""
 
 
-def settable_by(kind: str, place: int) -> frozenset[str] | None:
-    """Fields that a kernel of this kind may assign to; None: any of this record."""
-    return SETTABLE[kind].get(place) if kind in SETTABLE else None
+class Bounds(NamedTuple):
+    """Least and most of a field, both included."""
+
+    record: str
+    """Word for its record in messages: limiter, flow, queue, node, frame, message."""
+    field: str
+    least: int | str
+    """A name: what that field of the same record has."""
+    most: int
+
+    def hold(self, value: int, record: Any) -> bool:
+        """True if a value lies between them."""
+        least = record[self.least] if isinstance(self.least, str) else self.least
+        return bool(int(least) <= value <= self.most)
+
+    @property
+    def accepted(self) -> str:
+        """What is accepted, for people."""
+        least = f"{self.record}.{self.least}" if isinstance(self.least, str) else self.least
+        return f"{least} to {'NEVER' if self.most == NEVER else self.most} are accepted"
+
+
+MOST_RATE = 10**13
+"""bit/s: the fastest link of a plan."""
+LONGEST_FRAME = 9216
+"""Octets without FCS, as in `orchestrator.plan.field_types`, which lies above."""
+_TIMES = {
+    "queue": "congestion_point_timer pause_timer watchdog_timer",
+    "limiter": "timer timers",
+    "flow": "next_frame ack_timer lost_made",
+    "node": "receiver_timer",
+}
+_COUNTS = {
+    "queue": "storms storms_over",
+    "flow": "acked marked losses flight flight_before timeouts naks",
+    "limiter": "window",
+}
+BOUNDS: tuple[Bounds, ...] = (
+    *(
+        Bounds(record, field, 0, NEVER)
+        for table in (_TIMES, _COUNTS)
+        for record, fields in table.items()
+        for field in fields.split()
+    ),
+    Bounds("queue", "stance", 0, 2),
+    Bounds("queue", "feedback_value", 0, MOST_RATE),
+    Bounds("limiter", "rate", 0, MOST_RATE),
+    Bounds("limiter", "target", 0, MOST_RATE),
+    Bounds("limiter", "active", 0, 1),
+    Bounds("flow", "length", "headers", LONGEST_FRAME),
+    Bounds("flow", "withdrawn", 0, 1),
+    Bounds("frame", "mark", 0, 255),
+    Bounds("frame", "created", 0, NEVER),
+    Bounds("frame", "feedback", 0, MOST_RATE),
+    Bounds("frame", "inner", NONE, MOST_ENTROPY),
+)
+"""Bounds of fields that kernels may assign to; the place of each is its number in a fault."""
+RECORDS: Mapping[str, np.dtype] = {
+    "queue": QUEUE,
+    "limiter": LIMITER,
+    "flow": FLOW,
+    "node": NODE,
+    "frame": FRAME_RECORD,
+}
+
+
+def numbered_bounds(record: str) -> dict[str, tuple[int, Bounds]]:
+    """Field -> number and bounds, of a record of that word."""
+    return {one.field: (place, one) for place, one in enumerate(BOUNDS) if one.record == record}
+
+
+def word_of(entity: np.dtype) -> str:
+    """Word for the record of an entity; empty: kernels assign to none of its fields."""
+    return next((word for word, dtype in RECORDS.items() if dtype == entity), "")

@@ -6,10 +6,11 @@ Who can run Verilog answers the hook `tailback_hunt_rtl`; the core knows no gate
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.errors import BadInput
-from orchestrator.progress import Report
+from orchestrator.progress import Report, lack_of
 from orchestrator.registry import Registry
 from orchestrator.rtl_module import RtlHunted, RtlOptions
 
@@ -26,8 +27,14 @@ def with_rtl(wanted: Sequence[Algorithm], insist: bool) -> list[Algorithm]:
 
 def hunt_rtl(algorithm: Algorithm, options: RtlOptions, progress: Report) -> RtlHunted:
     """Hold an algorithm's module to its kernels. Raises BadInput and Refused."""
+
+    def report(news: Any) -> None:
+        if lack := lack_of(news):
+            raise BadInput("tailback hunt --rtl", f"a plugin's tailback_hunt_rtl reported {lack}")
+        progress(news)
+
     answers = Registry.load().insist(
-        "tailback_hunt_rtl", algorithm=algorithm, options=options, progress=progress
+        "tailback_hunt_rtl", algorithm=algorithm, options=options, progress=report
     )
     if not answers:
         raise BadInput("tailback hunt --rtl", "no plugin of this installation runs Verilog")

@@ -20,6 +20,7 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
+from orchestrator.run.guarded_files import draw_report, write_files
 from orchestrator.run.manifest import build_manifest, remote_manifest
 from orchestrator.run.run_folder import RunFolder
 from orchestrator.run.run_result import judge_recording
@@ -171,7 +172,7 @@ def _execute(
         write_run(registry, folder, ran, recording, result, profile_entry=profile_entry)
         if report:
             tell(Progress("drawing", 0.5, "report.html"))
-            registry.call("tailback_report", folder=folder.path)
+            draw_report(registry, folder.path)
         final = folder.commit()
     tell(Progress("writing", 1.0))
     return RunResult(final, result, recording)
@@ -257,4 +258,4 @@ def write_run(
     for ran in recording.programs:
         folder.file(f"programs/{ran.name}.out").write_bytes(ran.out)
         folder.file(f"programs/{ran.name}.err").write_bytes(ran.err)
-    registry.insist("tailback_run_files", folder=folder.path, recording=recording, plan=plan)
+    write_files(registry, folder.path, recording=recording, plan=plan)

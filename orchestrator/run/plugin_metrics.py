@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
-from orchestrator.errors import TailbackError
+from orchestrator.errors import OUT_OF_ROOM, TailbackError
 from orchestrator.plan import Plan
-from orchestrator.plan.metric import Metric
+from orchestrator.plan.input_problems import near
+from orchestrator.plan.metric import UNITS, Metric
 from orchestrator.plan.metric_registry import CORE
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry, sentence_of
@@ -65,16 +66,23 @@ def measure_metrics(
                     owners.update(dict.fromkeys(metrics, plugin))
             found.units |= units
         else:
-            _merge(registry, plugin, answer, found, owners)
+            _merge(registry, plugin, answer, spans, found, owners)
     for plugin, metric in registry.metrics.values() if len(times) else ():
         _compute(registry, plugin, metric, plan, recording, spans, found)
     return found
 
 
 def _merge(
-    registry: Registry, plugin: str, answer: Any, found: PhaseMetrics, owners: dict[str, str]
+    registry: Registry,
+    plugin: str,
+    answer: Any,
+    spans: Mapping[str, Span],
+    found: PhaseMetrics,
+    owners: dict[str, str],
 ) -> None:
-    """Add what a plugin's `tailback_metrics` returned, without metrics that are not its own."""
+    """Add what a plugin's `tailback_metrics` returned, without metrics that are not its own, and
+    without those of a phase that the run does not have, or in an unknown unit. Entities may be the
+    plugin's own."""
     try:
         values, units = answer
         rows = [
@@ -83,12 +91,25 @@ def _merge(
             for entity, metrics in entities.items()
             for name, value in metrics.items()
         ]
-        units = {str(name): str(unit) for name, unit in units.items()}
+        units = dict(units)
     except (TypeError, ValueError, AttributeError) as error:
         text = f"tailback_metrics: metrics and their units are expected ({sentence_of(error)})"
         _leave_out(registry, plugin, text, found)
         return
+    symbols = [unit.symbol for unit in UNITS]
+    named = {row[2] for row in rows}
+    for name in units.keys() - named:
+        text = f"tailback_metrics: it gives a unit to {name!r}; {near(str(name), map(str, named))}"
+        _leave_out(registry, plugin, text, found)
     for phase, entity, name, value in rows:
+        lack = ""
+        if phase not in spans:
+            lack = f"there is no phase {phase!r}; {near(str(phase), spans)}"
+        elif (unit := units.get(name, "")) not in ("", *symbols):
+            lack = f"{unit!r} is no unit of a metric; {', '.join(symbols)} are accepted"
+        if lack:
+            _leave_out(registry, plugin, f"its metric {name!r} is left out: {lack}", found)
+            continue
         declared = registry.metrics.get(name)
         owner = owners.get(name) if declared is None else declared[0]
         if name in CORE or owner not in (None, plugin):
@@ -124,9 +145,11 @@ def _compute(
             for entity in _entities(plan, metric):
                 value = _number(metric.compute(recording, entity, span))
                 found.put(phase, entity, {metric.name: value})
-    except (OSError, TailbackError):
+    except TailbackError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in OUT_OF_ROOM:
+            raise
         text = f"its metric {metric.name!r} could not be computed: {sentence_of(error)}"
         _leave_out(registry, plugin, text, found)
 

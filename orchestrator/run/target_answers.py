@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.errors import BadInput, TailbackError
 from orchestrator.plan import ResolvedPlan
-from orchestrator.progress import Progress, Report
+from orchestrator.progress import Report, lack_of
 from orchestrator.recording import Column, Recording
 from orchestrator.target import Target
 
@@ -30,8 +30,8 @@ def run_target(place: Target, resolved: ResolvedPlan, tell: Report, *session: An
     """Run a plan on a target; its recording, of sound form. Raises BadInput, and as `run` does."""
 
     def report(news: Any) -> None:
-        if not isinstance(news, Progress):
-            raise _mistake(place, "run", f"reported {news!r:.80}; report Progress(stage, done)")
+        if lack := lack_of(news):
+            raise _mistake(place, "run", f"reported {lack}")
         tell(news)
 
     try:

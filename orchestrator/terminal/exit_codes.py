@@ -232,7 +232,8 @@ def explain(error: BaseException) -> int:
         case OSError() if error.filename is not None:
             if error.filename == STDOUT:
                 drop_stdout()
-            say(f"{error.filename}: {error.strerror}")
+            whose = None if error.errno in OUT_OF_ROOM else _mistake_of_plugin(error)
+            say(whose or f"{error.filename}: {error.strerror}")
             return BAD_INPUT
         case OSError() if error.errno in OUT_OF_ROOM:
             say(

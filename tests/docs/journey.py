@@ -27,6 +27,8 @@ from tests.orchestrator.worlds import MS, US, assembled, run_until
 FOLLOWED = 3
 """Sequence of the data frame: some wait before it, so that the congestion point samples it."""
 PACKAGES = ("orchestrator.engine.", "plugins.", "traffic.")
+GUARDS = ("orchestrator.engine.kernel_limits", "orchestrator.engine.settable_fields")
+"""Guards of kernels: only uncompiled are they calls."""
 CODEC = "orchestrator.engine.frames.frame_codec."
 """What happens below its functions is field after field."""
 GIVES_INDEX = ("take", "leave_host_queue", "leave_line", "pop_control")
@@ -90,7 +92,7 @@ class Watch:
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
         module = frame.f_globals.get("__name__", "")
-        if not module.startswith(PACKAGES):
+        if not module.startswith(PACKAGES) or module in GUARDS:
             return
         if len(self.stack) > 1 and self.stack[-1].name.startswith(CODEC):
             self._within(frame, event)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pydantic import Field
 
@@ -19,6 +23,7 @@ from orchestrator.hookspecs import hookimpl
 from orchestrator.package_shadowing import DISTRIBUTION, FORMER_DISTRIBUTION
 from orchestrator.plan import Plan
 from orchestrator.plan.algorithm_params import Params, Size
+from orchestrator.plan.target_options import TargetOptions
 from orchestrator.registry import GROUP, Registry, UnknownAlgorithm
 from orchestrator.run.execute_run import run
 from orchestrator.targets.simulated import Simulated
@@ -289,6 +294,111 @@ def test_a_plugin_that_fails_during_a_run_does_not_take_the_run_down(
     (problem,) = registry.problems
     assert problem.startswith("plugin late of ")
     assert f"{hook}: RuntimeError: too late" in problem
+
+
+CORE_FILES = ["result.json", "plan.toml", "manifest.json", "events.jsonl", "samples.parquet"]
+
+
+@pytest.mark.parametrize("hook", ["tailback_run_files", "tailback_report"])
+@pytest.mark.parametrize("way", ["write", "remove", "rename"])
+def test_a_plugin_that_changes_a_file_of_the_run_is_named_and_the_file_put_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hook: str, way: str
+) -> None:
+    def spoil(folder: Path, **_: Any) -> None:
+        for name in CORE_FILES:
+            if way == "write":
+                (folder / name).write_text("{}")
+            elif way == "remove":
+                (folder / name).unlink()
+            else:
+                (folder / "mine.txt").write_text("mine")
+                (folder / "mine.txt").rename(folder / name)
+        (folder / "own.csv").write_text("1,2")
+
+    def files(folder: Path, recording: Any, plan: Any) -> None:
+        spoil(folder)
+
+    def report(folder: Path) -> None:
+        spoil(folder)
+
+    hooks = {"tailback_run_files": files, "tailback_report": report}
+    late = entry_point(monkeypatch, "late", **{hook: hooks[hook]})
+    registry = Registry([late, *installed()])
+    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: registry))
+    done = run(Plan(**line_of_three()), out=tmp_path, report=hook == "tailback_report")
+    assert done.folder is not None
+    assert (
+        json.loads((done.folder / "result.json").read_text())["verdict"] == done.result["verdict"]
+    )
+    assert pq.read_table(done.folder / "samples.parquet").num_rows > 0
+    assert (done.folder / "plan.toml").read_text().startswith("name = ")
+    assert (done.folder / "own.csv").exists()
+    for name in CORE_FILES:
+        (problem,) = (one for one in registry.problems if f" {name}, which was there" in one)
+        assert problem.startswith("plugin late of ")
+        assert f"{hook}: it {'removed' if way == 'remove' else 'changed'} {name}" in problem
+
+
+def test_a_file_too_large_to_be_kept_is_refused_with_plugin_and_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("orchestrator.run.guarded_files.MOST_KEPT", 10)
+
+    def spoil(folder: Path, recording: Any, plan: Any) -> None:
+        (folder / "result.json").write_text("{}")
+
+    late = entry_point(monkeypatch, "late", tailback_run_files=spoil)
+    registry = Registry([late, *installed()])
+    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: registry))
+    with pytest.raises(BadInput, match=r"plugin late: tailback_run_files: it changed result\.json"):
+        run(Plan(**line_of_three()), out=tmp_path, report=False)
+
+
+def test_an_error_of_the_system_in_a_plugin_is_the_plugins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def missing(folder: Path, recording: Any, plan: Any) -> None:
+        (tmp_path / "weights.bin").read_bytes()
+
+    late = entry_point(monkeypatch, "late", tailback_run_files=missing)
+    registry = Registry([late, *installed()])
+    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: registry))
+    done = run(Plan(**line_of_three()), out=tmp_path / "runs", report=False)
+    assert done.folder is not None
+    (problem,) = registry.problems
+    assert problem.startswith("plugin late of ")
+    assert "tailback_run_files: FileNotFoundError" in problem
+    assert "weights.bin" in problem
+
+
+def test_a_full_disk_in_a_plugin_is_the_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(folder: Path, recording: Any, plan: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "big")
+
+    late = entry_point(monkeypatch, "late", tailback_run_files=full)
+    registry = Registry([late, *installed()])
+    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: registry))
+    with pytest.raises(RunFailed, match="no room left on the disk"):
+        run(Plan(**line_of_three()), out=tmp_path, report=False)
+
+
+@pytest.mark.parametrize("target", ["hourglas", 5, ""])
+def test_options_of_no_target_are_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, target: Any
+) -> None:
+    class Odd(TargetOptions):
+        grains: int = 3
+
+    Odd.target = target
+    odd = entry_point(monkeypatch, "odd", tailback_target_options=lambda: [Odd])
+    registry = Registry([odd, *installed()])
+    assert {"simulated", "software"} <= {one.name for one in registry.targets}
+    (problem,) = registry.problems if registry.target_options else [""]
+    assert "plugin odd of " in problem
+    told = "no such target; " if target == "hourglas" else "does not name its target"
+    assert told in problem
 
 
 OWN = ["traces.samples.write_samples", "traces.pcapng.write", "traces.metrics.compute"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.run_result import measure
 from orchestrator.targets.software.namespace_probe import probe
 from tests.plugins.described import check_page
-from tests.traces.capture.captures import pcap
+from tests.traces.capture.captures import block, enhanced, interface, pcap, section
 from traffic.capture_replay import Trace, load
 
 PLAN = """
@@ -199,3 +200,31 @@ def test_ip_packets_without_a_link_header_are_sent_with_one(tmp_path: Path, link
         "3 captured IP packets have no link header and are sent with one of Ethernet, 14 B longer"
     )
     assert Trace(file=str(path)).notes() == ([] if linktype == 1 else [note])
+
+
+@pytest.mark.parametrize("linktype", [9999, 147, 105, 127, 2])
+def test_frames_that_are_no_ethernet_are_refused_with_their_link_type(
+    tmp_path: Path, linktype: int
+) -> None:
+    octets = LONG + bytes(60)
+    path = tmp_path / "odd.pcap"
+    path.write_bytes(pcap([(0, 0, octets, len(octets))], linktype=linktype))
+    with pytest.raises(BadInput, match=rf"link type {linktype}; Ethernet \(1\), Linux cooked"):
+        load(str(path))
+
+
+def test_frames_of_another_interface_that_are_no_ethernet_are_noted(tmp_path: Path) -> None:
+    octets = LONG + bytes(60)
+    path = tmp_path / "two.pcapng"
+    blocks = [
+        section(),
+        interface(),
+        block(1, struct.pack("<HHI", 9999, 0, 0)),
+        enhanced(0, 1_000, octets),
+        enhanced(1, 2_000, octets),
+        enhanced(1, 3_000, octets),
+    ]
+    path.write_bytes(b"".join(blocks))
+    assert len(load(str(path))) == 1
+    note = "2 captured frames have the link type 9999, no Ethernet, and are not sent"
+    assert note in Trace(file=str(path)).notes()

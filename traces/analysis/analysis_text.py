@@ -10,6 +10,7 @@ from rich.text import Text
 from orchestrator.terminal.format_output import quantity, table
 from traces.analysis.analysis_result import Analysis, FlowSeen, InterfaceSeen, PauseSeen
 from traces.analysis.dcbx import protocol_text
+from traces.capture.capture_interface import READABLE_TYPES
 from traces.capture.link_headers import is_readable
 from traces.capture.time_order import WINDOW
 
@@ -87,10 +88,7 @@ def _lines(interface: InterfaceSeen) -> list[str]:
     total = f"{quantity(interface.octets, 'B')} in {quantity(interface.seconds, 's')}"
     lines = [f"{counts or 'no frames'}; {total}"]
     if not is_readable(interface.linktype):
-        lines.append(
-            f"link type {interface.linktype}: only Ethernet (1), Linux cooked captures (113, "
-            "276), BSD loopback (0, 108) and raw IP (101) are dissected"
-        )
+        lines.append(f"link type {interface.linktype}: only {READABLE_TYPES} are dissected")
     if interface.capture_drops is None:
         lines.append("the file does not state whether the capture lost frames")
     elif interface.capture_drops:

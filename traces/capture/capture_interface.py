@@ -22,6 +22,10 @@ RAW_IP = (101, 12, 14, 228, 229)
 LOOPBACK = (0, 108)
 """Link types of BSD loopback captures (LINKTYPE_NULL, LINKTYPE_LOOP): the address family in 4
 octets, which one writes in the order of the capturing machine, the other in that of the network."""
+READABLE_TYPES = (
+    "Ethernet (1), Linux cooked captures (113, 276), BSD loopback (0, 108) and raw IP (101)"
+)
+"""The same for people."""
 ETHERNET_HEADER = 14
 """Octets of an Ethernet header."""
 
@@ -74,6 +78,16 @@ class Interface:
     def frame_linktype(self) -> int:
         """Link type of the frames in batches."""
         return ETHERNET if self.has_ethernet_headers else self.linktype
+
+    @property
+    def is_ethernet(self) -> bool:
+        """True if the frames in batches are Ethernet's."""
+        return self.frame_linktype == ETHERNET
+
+    @property
+    def unreadable(self) -> str:
+        """Its link type and those that can be read, for people."""
+        return f"link type {self.linktype}; {READABLE_TYPES} are accepted"
 
     @property
     def dropped(self) -> int | None:

@@ -7,7 +7,8 @@ over them. What is written is the descriptor's word, without its `skip` lowest b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from orchestrator.engine.records import FRAME
 
@@ -61,6 +62,8 @@ class Field:
 
     def row(self) -> list[int]:
         """The field as the codec reads it. Raises ValueError for what cannot be."""
+        for part in fields(self):
+            check_number(self.name or "a field", part, getattr(self, part.name))
         bits = self.bits or 8 * self.octets
         if self.name and self.name not in (FRAME.names or ()):
             raise ValueError(f"a descriptor has no field {self.name!r}")
@@ -83,6 +86,20 @@ class Field:
         row[LEAST], row[MOST], row[FLAGS] = least, most, self.flags
         row[SIGN] = 1 << (bits - 1) if self.signed and bits < 64 else 0
         return row
+
+
+def check_number(whose: str, part: Any, value: Any) -> None:
+    """Raise ValueError for a value of a field of a dataclass that is declared an int or a bool and
+    is none.
+
+    NumPy's table of types would cut it to one.
+    """
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    whole = whole or (part.type == "int | None" and value is None)
+    if part.type in ("int", "int | None") and not whole:
+        raise ValueError(f"{whose}: {part.name} is {value!r:.40}; a whole number is expected")
+    if part.type == "bool" and not isinstance(value, bool):
+        raise ValueError(f"{whose}: {part.name} is {value!r:.40}; True or False is expected")
 
 
 def number(name: str, at: int, octets: int, **more: int) -> Field:

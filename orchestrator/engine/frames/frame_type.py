@@ -6,13 +6,23 @@ dissection, the simulator where it gives a message the form that its octets woul
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from orchestrator.engine.frames import frame_layout as layout
-from orchestrator.engine.frames.frame_field import COLUMNS, FLAGS, READ, SAMPLED, WRITTEN, Field
+from orchestrator.engine.frames.frame_field import (
+    COLUMNS,
+    FLAGS,
+    READ,
+    SAMPLED,
+    WRITTEN,
+    Field,
+    check_number,
+)
+from orchestrator.engine.settable_fields import LONGEST_FRAME
 
 KINDS = 64
 """Types that there can be; those of plugins count from 16."""
@@ -69,12 +79,19 @@ FRAME_TYPE = np.dtype(
 
 @dataclass(frozen=True)
 class Fixed:
-    """Octets that are the same in every frame of a type."""
+    """Octets that are the same in every frame of a type. Raises ValueError."""
 
     at: int
     octets: bytes
     mask: bytes | None = None
     """Bits that have to match for a frame to be of the type; None: all of them."""
+
+    def __post_init__(self) -> None:
+        check_number("fixed octets", dataclasses.fields(self)[0], self.at)
+        if self.mask is not None and len(self.mask) != len(self.octets):
+            raise ValueError(
+                f"fixed octets: a mask of {len(self.mask)} octets for {len(self.octets)} octets"
+            )
 
     @property
     def end(self) -> int:
@@ -91,6 +108,20 @@ def write_octets(at: int, text: str) -> Fixed:
     """Octets (hexadecimal) that are written and may be others in what is received."""
     octets = bytes.fromhex(text)
     return Fixed(at, octets, bytes(len(octets)))
+
+
+_BOUNDS = {
+    "kind": (0, KINDS - 1),
+    "carried": (QUEUED, LINK),
+    "rewrite": (NO_REWRITE, REWRITE_BRIDGED),
+    "least": (14, LONGEST_FRAME),
+    "known": (0, LONGEST_FRAME),
+    "octets": (0, LONGEST_FRAME),
+    "sample": (0, LONGEST_FRAME),
+    "stamps": (0, LONGEST_FRAME),
+    "msdu": (12, COMPARED_OCTETS),
+}
+"""Least and most of a number of a type, both included."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +155,13 @@ class FrameType:
     """Kind of the frames that are read by it, where it is another layout of that kind."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.kind < KINDS:
-            raise ValueError(f"frame type {self.name}: kind {self.kind} is not 0 to {KINDS - 1}")
+        for declared in dataclasses.fields(self):
+            check_number(f"frame type {self.name}", declared, getattr(self, declared.name))
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= getattr(self, name) <= most:
+                raise ValueError(
+                    f"frame type {self.name}: {name} {getattr(self, name)} is not {least} to {most}"
+                )
         if len(self.fields) > MOST_FIELDS:
             raise ValueError(f"frame type {self.name}: more than {MOST_FIELDS} fields")
         if self.known > min(self.least, COMPARED_OCTETS) and not self.sample:

@@ -33,10 +33,16 @@ from orchestrator.engine.records import FRAMES, NEVER, NONE, PROBE, SOONEST
 
 @inlined
 def tokens_per_tick(limiter):
-    """Tokens of one refill: the rate, cut down to the granularity, times the period."""
+    """Tokens of one refill: the rate, cut down to the granularity, times the period.
+
+    A plan has the product of link rate and period within the depth of the bucket, and so within an
+    int64; a kernel may set a rate above that of the link.
+    """
     if limiter.gain_rate != limiter.rate:
         limiter.gain_rate = limiter.rate
         limiter.gain = limiter.rate * limiter.period
+        if limiter.rate > limiter.link_rate:
+            limiter.gain = min(limiter.rate, NEVER // limiter.period) * limiter.period
         if limiter.granularity > 1:
             limiter.gain -= limiter.rate % limiter.granularity * limiter.period
     return limiter.gain

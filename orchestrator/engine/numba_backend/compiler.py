@@ -11,7 +11,7 @@ import ctypes
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,9 +24,12 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from orchestrator.engine import kernel_guards, kernel_mistakes, object_cache
 from orchestrator.engine.compile_options import OPTIONS
+from orchestrator.engine.kernel_limits import Limits
 from orchestrator.engine.lazy_imports import import_attribute
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
 from orchestrator.engine.records import FRAME
+from orchestrator.engine.settable_fields import ENTITY, MESSAGE_FIELDS, word_of
+from orchestrator.engine.settable_fields import FRAME as FRAME_PLACE
 
 TESTED = (0, 66), (0, 68)
 """First and last version of numba whose internals are known to be as expected; others are tried
@@ -84,7 +87,7 @@ def _try_kernel(units: ModuleType) -> None:
         return answer
 
     kernel.__module__ = "a_plugin"  # its faults are noted
-    kernel_guards.answers_of_kernels[kernel] = range(5)
+    kernel_guards.limits_of_kernels[kernel] = Limits(range(5))
     dispatcher = numba.njit(**_by_address(units))(kernel)
     dispatcher.compile((types.int64, types.int64))
     library, symbol = _machine_code(dispatcher)
@@ -151,11 +154,11 @@ def compile_kernel_entry(
     params: np.dtype,
     entity: np.dtype,
     file: Any,
-    answers: Collection[int] | None,
+    limits: Limits,
 ) -> int:
     """Compile a kernel for its records; its address. `file` (None: numba's own cache) gets it."""
     units = _link_units()
-    kernel_guards.answers_of_kernels[function] = answers
+    kernel_guards.limits_of_kernels[function] = limits
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
     dispatcher = numba.njit(**_by_address(units))(function)
@@ -167,9 +170,11 @@ def compile_kernel_entry(
         mistake = kernel_mistakes.explained(function, error, (state, params, entity, FRAME))
         raise mistake from error
     kernel_mistakes.check_types(function, _single_overload(dispatcher).type_annotation)
+    allowed = _allowed_stores(limits, entity, records)
     for helper in kernel_guards.helpers(function):
         for made in helper.dispatcher.overloads.values():
             kernel_mistakes.check_types(helper.py_func, made.type_annotation, helper=True)
+            kernel_mistakes.check_stores(helper.py_func, made.type_annotation, allowed)
     dispatcher.disable_compile()
     if (
         file is not None
@@ -181,6 +186,19 @@ def compile_kernel_entry(
     library, symbol = _machine_code(dispatcher)
     address: int = library.get_pointer_to_function(symbol)
     return address
+
+
+def _allowed_stores(limits: Limits, entity: np.dtype, records: list[Any]) -> dict[Any, Any]:
+    """Type of a record -> word for it, and the fields that helpers of a kernel may assign to.
+
+    Helpers may set a timer that no kernel serves: algorithms share them, and not all have timers.
+    """
+    allowed = {}
+    if (fields := limits.settable(ENTITY)) is not None:
+        allowed[records[2]] = word_of(entity) or "the entity", fields | limits.unserved
+    if (fields := limits.settable(FRAME_PLACE)) is not None:
+        allowed[records[3]] = "the frame or message", fields | MESSAGE_FIELDS
+    return allowed
 
 
 def _store_compiled(dispatcher: Any, file: Path, besides: frozenset[str]) -> Entry | str:

@@ -1,5 +1,6 @@
-"""Lowering of kernels with guards: answers, divisions, products, shifts and indices are checked
-where they are made.
+"""Lowering of kernels with guards: answers, divisions, products, shifts, indices and values of the
+engine's fields are checked where they are made; messages, where the kernel answers that it sends
+one.
 
 A check costs a branch that is not taken; of an answer that is a constant LLVM leaves nothing. What
 a fault leaves behind is described in `engine.kernel_guards`.
@@ -8,6 +9,7 @@ a fault leaves behind is described in `engine.kernel_guards`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -18,13 +20,30 @@ from numba.core import cgutils, types
 from numba.core import ir as numba_ir
 
 from orchestrator.engine import kernel_guards
+from orchestrator.engine.kernel_answers import SEND
+from orchestrator.engine.kernel_limits import Limits
 from orchestrator.engine.numba_backend.fast_lowering import PlainLower
+from orchestrator.engine.numba_backend.numba_import import numba
+from orchestrator.engine.settable_fields import (
+    ENTITY,
+    FRAME,
+    MESSAGE,
+    RECORDS,
+    Bounds,
+    numbered_bounds,
+)
 
 WORD = llvm_ir.IntType(64)
 DIVISIONS = (operator.floordiv, operator.mod)
 NOTE = "tailback_note_kernel_fault"
 
 llvm.add_symbol(kernel_guards.CELL_SYMBOL, kernel_guards.CELL.ctypes.data)
+
+
+@functools.cache
+def _words() -> dict[Any, str]:
+    """Type of a record of the engine -> word for it."""
+    return {numba.from_dtype(dtype): word for word, dtype in RECORDS.items()}
 
 
 class GuardedLower(PlainLower):
@@ -42,6 +61,7 @@ class GuardedLower(PlainLower):
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         line = index_var.loc.line
         with self._index_within(target_var, index_var, signature.args[1], line):
+            self._check_timer(target_var, index_var, value_var)
             return super().lower_setitem(target_var, index_var, value_var, signature)
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
@@ -90,26 +110,95 @@ class GuardedLower(PlainLower):
 
     def lower_inst(self, inst: Any) -> None:
         function = self.func_ir.func_id.func
-        answers = kernel_guards.answers_of_kernels.get(function)
-        if isinstance(inst, numba_ir.Return) and answers is not None:
+        limits = kernel_guards.limits_of_kernels.get(function)
+        if isinstance(inst, numba_ir.Return) and limits is not None and limits.answers is not None:
             self._line = inst.loc.line
-            self._lower_answer(self.loadvar(inst.value.name), answers)
+            self._lower_answer(self.loadvar(inst.value.name), limits.answers, limits)
             return
+        if isinstance(inst, numba_ir.SetAttr | numba_ir.StaticSetItem):
+            field = inst.attr if isinstance(inst, numba_ir.SetAttr) else inst.index
+            if isinstance(field, str) and (found := self._bounds_of(inst.target, field)):
+                self._line = inst.loc.line
+                self._store_within(inst, *found)
+                return
         super().lower_inst(inst)
 
-    def _lower_answer(self, answer: Any, answers: Collection[int]) -> None:
+    def _definition(self, variable: Any) -> Any:
+        """What a variable was made of; None where there are several."""
+        try:
+            return self.func_ir.get_definition(variable)
+        except KeyError:
+            return None
+
+    def _bounds_of(self, target: Any, field: str) -> tuple[int, Bounds] | None:
+        """Number and bounds of a field of a record of the engine; None: it has none.
+
+        Of a record FRAME they hold for the argument `frame` of a kernel alone.
+        """
+        word = _words().get(self.typeof(target.name), "")
+        if word == "frame":
+            function = self.func_ir.func_id.func
+            limits = kernel_guards.limits_of_kernels.get(function)
+            source = self._definition(target)
+            place = source.index if isinstance(source, numba_ir.Arg) else None
+            if limits is None or not limits.kind or place != FRAME:
+                return None
+        return numbered_bounds(word).get(field) if word else None
+
+    def _store_within(self, inst: Any, number: int, bounds: Bounds) -> None:
+        """Lower an assignment of a value between its bounds; another one is noted, and not made."""
+        builder, record = self.builder, self.typeof(inst.target.name)
+        value = self.context.cast(
+            builder, self.loadvar(inst.value.name), self.typeof(inst.value.name), types.int64
+        )
+        outside = self._outside(value, bounds, record, self.loadvar(inst.target.name))
+        with builder.if_else(outside, likely=False) as (noted, stored):
+            with noted:
+                self._note(kernel_guards.VALUE, value, WORD(number))
+            with stored:
+                super().lower_inst(inst)
+
+    def _outside(self, value: Any, bounds: Bounds, record: Any, pointer: Any) -> Any:
+        """1 where a value is not between its bounds: one comparison of unsigned numbers."""
+        if isinstance(bounds.least, str):
+            least = self._field(record, pointer, bounds.least)
+            below = self.builder.icmp_signed("<", value, least)
+            above = self.builder.icmp_signed(">", value, WORD(bounds.most))
+            return self.builder.or_(below, above)
+        span = WORD(bounds.most - bounds.least)
+        return self.builder.icmp_unsigned(">", self.builder.sub(value, WORD(bounds.least)), span)
+
+    def _field(self, record: Any, pointer: Any, field: str) -> Any:
+        """The word in a field of a record."""
+        offset = record.offset(field)
+        return self.builder.load(cgutils.get_record_member(self.builder, pointer, offset, WORD))
+
+    def _check_timer(self, target: Any, index: Any, value: Any) -> None:
+        """Note a named timer's time that is none, and a place that has no name."""
+        source = self._definition(target)
+        if not isinstance(source, numba_ir.Expr) or source.op != "getattr":
+            return
+        found = self._bounds_of(source.value, source.attr)
+        if found is None:
+            return
+        number, bounds = found
+        builder, record = self.builder, self.typeof(source.value.name)
+        pointer = self.loadvar(source.value.name)
+        time = self.context.cast(
+            builder, self.loadvar(value.name), self.typeof(value.name), types.int64
+        )
+        with builder.if_then(self._outside(time, bounds, record, pointer), likely=False):
+            self._note(kernel_guards.VALUE, time, WORD(number))
+        place = self.context.cast(
+            builder, self.loadvar(index.name), self.typeof(index.name), types.int64
+        )
+        named = self._field(record, pointer, "named")
+        with builder.if_then(builder.icmp_signed(">=", place, named), likely=False):
+            self._note(kernel_guards.TIMER_PLACE, place, named)
+
+    def _lower_answer(self, answer: Any, answers: Collection[int], limits: Limits) -> None:
         builder = self.builder
-        if isinstance(answers, range):
-            low, high = (
-                builder.icmp_signed(">=", answer, WORD(answers.start)),
-                builder.icmp_signed("<", answer, WORD(answers.stop)),
-            )
-            known = builder.and_(low, high)
-        else:
-            bits = WORD(sum(1 << one for one in answers))
-            shift = builder.and_(answer, WORD(63))
-            bit = builder.trunc(builder.lshr(bits, shift), llvm_ir.IntType(1))
-            known = builder.and_(builder.icmp_unsigned("<", answer, WORD(64)), bit)
+        known = self._is_among(answer, answers)
         made_in = builder.block
         with builder.if_then(builder.not_(known), likely=False):
             self._note(kernel_guards.ANSWER, answer, WORD(0))
@@ -117,8 +206,57 @@ class GuardedLower(PlainLower):
         chosen = builder.phi(WORD)
         chosen.add_incoming(answer, made_in)
         chosen.add_incoming(WORD(0), noted_in)
+        if limits.sending:
+            with builder.if_then(self._is_among(chosen, limits.sending)):
+                self._check_message(limits)
+        elif limits.alters:
+            self._check_message(limits)
+        elif limits.sends_segments:
+            chosen = self._checked_segment(chosen)
         returned = self.context.get_return_value(builder, self.fndesc.restype, chosen)
         self.call_conv.return_value(builder, returned)
+
+    def _is_among(self, number: Any, numbers: Collection[int]) -> Any:
+        """1 where a number is one of some, which are a range or below 64."""
+        builder = self.builder
+        if isinstance(numbers, range):
+            low, high = (
+                builder.icmp_signed(">=", number, WORD(numbers.start)),
+                builder.icmp_signed("<", number, WORD(numbers.stop)),
+            )
+            return builder.and_(low, high)
+        bits = WORD(sum(1 << one for one in numbers))
+        shift = builder.and_(number, WORD(63))
+        bit = builder.trunc(builder.lshr(bits, shift), llvm_ir.IntType(1))
+        return builder.and_(builder.icmp_unsigned("<", number, WORD(64)), bit)
+
+    def _check_message(self, limits: Limits) -> None:
+        """Note a kind of message that the algorithm does not send, and values beyond bounds."""
+        builder, record, pointer = self.builder, self.fndesc.argtypes[MESSAGE], self.fnargs[MESSAGE]
+        kind = self._field(record, pointer, "kind")
+        if limits.kinds:
+            with builder.if_then(builder.not_(self._is_among(kind, limits.kinds)), likely=False):
+                self._note(kernel_guards.MESSAGE_KIND, kind, WORD(0))
+        for number, (bounds, kinds) in enumerate(limits.message_bounds):
+            value = self._field(record, pointer, bounds.field)
+            outside = self._outside(value, bounds, record, pointer)
+            if kinds:
+                outside = builder.and_(outside, self._is_among(kind, kinds))
+            with builder.if_then(outside, likely=False):
+                self._note(kernel_guards.MESSAGE_VALUE, value, WORD(number))
+
+    def _checked_segment(self, answer: Any) -> Any:
+        """The answer of a transport, 0 where it sends a segment that its flow does not have."""
+        builder = self.builder
+        sequence = self._field(self.fndesc.argtypes[MESSAGE], self.fnargs[MESSAGE], "sequence")
+        available = self._field(self.fndesc.argtypes[ENTITY], self.fnargs[ENTITY], "available")
+        missing = builder.and_(
+            builder.icmp_signed("==", answer, WORD(SEND)),
+            builder.icmp_unsigned(">=", sequence, available),
+        )
+        with builder.if_then(missing, likely=False):
+            self._note(kernel_guards.SEGMENT, sequence, available)
+        return builder.select(missing, WORD(0), answer)
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         plain = expr.immutable_fn if expr.op == "inplace_binop" else op

@@ -17,6 +17,7 @@ from orchestrator.progress import moment
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute_run import write_run
+from orchestrator.run.guarded_files import draw_report
 from orchestrator.run.manifest import build_manifest
 from orchestrator.run.run_folder import RunFolder
 from orchestrator.testbed.controller.agent_connection import Peer
@@ -214,4 +215,4 @@ class RunJob(ABC, Generic[Carrying]):
         rows = sorted([*events, *happened], key=lambda row: row["time_ps"])
         folder.write_text("events.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
         if recording is not None and self.asked.report:
-            registry.call("tailback_report", folder=folder.path)
+            draw_report(registry, folder.path)

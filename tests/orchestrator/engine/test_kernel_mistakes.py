@@ -18,6 +18,7 @@ from orchestrator.assembly import assemble
 from orchestrator.engine.answer_sets import answers_of
 from orchestrator.engine.jit import DISABLED, kernel_address
 from orchestrator.engine.kernel_events import EVENTS
+from orchestrator.engine.kernel_limits import Limits
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.records import record
 from orchestrator.errors import BadInput
@@ -94,7 +95,7 @@ def module_of(folder: Path, name: str, arguments: str, body: str) -> ModuleType:
 def address(kernel: Callable[..., int], event: str = "arrival", kind: str = "") -> int:
     entity = ENTITIES["congestion_point"]
     answers = answers_of("congestion_point", event)
-    return kernel_address(kernel, STATE, Marks.dtype(), entity, answers, kind)
+    return kernel_address(kernel, STATE, Marks.dtype(), entity, Limits(answers, kind, event))
 
 
 @pytest.fixture(autouse=True)

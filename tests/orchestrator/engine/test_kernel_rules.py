@@ -157,8 +157,8 @@ def test_shipped_kernels_keep_the_rules() -> None:
     """Their machine code may be loaded from the cache, without a look at their source."""
     checked = 0
     for algorithm in Registry.load().algorithms:
-        for kernel in (*algorithm.kernels.values(), *algorithm.timers.values()):
+        for event, kernel in (*algorithm.kernels.items(), *algorithm.timers.items()):
             check_arguments(kernel)
-            check_rules(kernel, algorithm.kind)
+            check_rules(kernel, algorithm.limits(event))
             checked += 1
     assert checked > 60

@@ -125,6 +125,14 @@ def test_of_two_plugins_with_one_metric_the_second_is_left_out(
     assert len(found.problems) == 2
 
 
+def test_a_unit_of_no_metric_is_named(registry: Callable[..., Registry]) -> None:
+    found = registry(odd=answering({"run": {"switch.sink": {"x.y": 1}}}, {"x.z": "B", 5: "B"}))
+    done = run(Plan(**line_of_three()), out=None).result["metrics"]["run"]["switch.sink"]
+    assert done["x.y"] == 1
+    assert any("a unit to 'x.z'; did you mean x.y?" in one for one in found.problems)
+    assert any("a unit to 5; " in one for one in found.problems)
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
@@ -132,6 +140,10 @@ def test_of_two_plugins_with_one_metric_the_second_is_left_out(
         (({"run": 3}, {}), "metrics and their units are expected"),
         (({"run": {"switch.sink": {"x.y": float("nan")}}}, {}), "nan is no finite number"),
         (({"run": {"switch.sink": {"x.y": "1"}}}, {}), "'1' is no finite number"),
+        (({"warm-up": {"switch.sink": {"x.y": 1}}}, {}), "no phase 'warm-up'; known: run"),
+        (({7: {"switch.sink": {"x.y": 1}}}, {}), "there is no phase 7"),
+        (({"run": {"switch.sink": {"x.y": 1}}}, {"x.y": "furlong"}), "'furlong' is no unit"),
+        (({"run": {"switch.sink": {"x.y": 1}}}, {"x.y": 5}), "5 is no unit of a metric; B, bit/s"),
     ],
 )
 def test_an_answer_that_is_no_table_of_numbers_is_left_out(

@@ -84,6 +84,12 @@ def test_a_recording_without_sound_samples(recording: Recording, name: str) -> N
     [
         (Rack(lambda progress: progress(0.5)), "its run reported 0.5; report Progress("),
         (Rack(lambda progress: progress(None)), "its run reported None"),
+        (Rack(lambda progress: progress(Progress("odd", 7.5))), "done = 7.5 of 'odd'; 0 to 1 are"),
+        (Rack(lambda progress: progress(Progress("odd", -0.1))), "done = -0.1 of 'odd'"),
+        (Rack(lambda progress: progress(Progress("odd", float("nan")))), "done = nan of 'odd'"),
+        (Rack(lambda progress: progress(Progress("odd", "half"))), "done = 'half' of 'odd'"),
+        (Rack(lambda progress: progress(Progress("odd", None))), "done = None of 'odd'"),
+        (Rack(lambda progress: progress(Progress(5, 0.5))), "its stage and detail are texts"),
         (Rack(lambda progress: sys.exit(0)), "its run ended the process"),
         (Rack(lambda progress: sys.exit("done")), "its run ended the process"),
         (Narrow(lambda progress: None), "it is called with (resolved, progress)"),

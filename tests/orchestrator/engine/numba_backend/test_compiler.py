@@ -99,6 +99,7 @@ del numba.core.typed_passes.NativeLowering
 KERNEL = """
 import numpy as np
 from orchestrator.engine.jit import call_kernel, compiled, kernel_address, record_address
+from orchestrator.engine.kernel_limits import Limits
 from orchestrator.engine.records import FRAME
 
 RECORD = np.dtype([("total", np.int64), ("octets", np.int64)], align=True)
@@ -118,7 +119,7 @@ def call(kernel, state, params, queue, frame, now):
 state, params, queue = (np.zeros(1, RECORD) for _ in range(3))
 frame = np.zeros(1, FRAME)
 params["octets"] = 10
-kernel = kernel_address(arrival, RECORD, RECORD, RECORD, range(5))
+kernel = kernel_address(arrival, RECORD, RECORD, RECORD, Limits(range(5)))
 addresses = record_address(state), record_address(params)
 print([call(kernel, *addresses, queue, frame, now) for now in (1, 2, 3)], state["total"][0])
 """
