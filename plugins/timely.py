@@ -106,7 +106,8 @@ STATE = record("before", "difference", "falls", "counted")
 def on_start(state, params, limiter, frame, now, message):
     """A flow begins."""
     limiter.active = 1
-    limiter.rate = max(limiter.link_rate // params.initial_divisor, params.min_rate)
+    first = max(limiter.link_rate // params.initial_divisor, params.min_rate)
+    limiter.rate = min(first, limiter.link_rate)
     limiter.target = limiter.rate
     state.before = 0
     state.difference = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def _types() -> dict[int, FrameType]:
     return {each.kind: each for each in Registry.load().frame_types}
 
 
-def _pfc(frame: np.record) -> str:
+def _pfc(frame: Any) -> str:
     named = [p for p in range(CLASSES) if (int(frame.mark) >> p) & 1]
     quanta = ", ".join(f"priority {p}: {quanta_of(frame, p)} quanta" for p in named)
     return quanta or "no priority named"

@@ -88,8 +88,13 @@ class Kernels:
             for name, value in event.values.items():
                 self._set(name, value)
             before = self._numbers() | {"now": now}
-            arguments = (self._kernels[event.event], *self._addresses, entity, records["frame"])
-            result = int(_call(*arguments, now, records["message"]))
+            arguments = (
+                self._kernels[event.event],
+                *self._addresses,
+                entity,
+                records["frame"],
+            )
+            result = int(_call(*arguments, now, records["message"]))  # type: ignore[call-arg]
             yield Step(event, before, self._numbers() | {"now": now, "result": result})
 
     def _set(self, name: str, value: int) -> None:

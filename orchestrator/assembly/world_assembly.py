@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -155,9 +156,10 @@ def assemble(
     wake_at(world, COMMANDS_ACTOR, 0)
     wake_at(world, SAMPLER_ACTOR, 0)
     own = {indices.nodes[name] for name in mine}
-    for row in np.flatnonzero(world.queues["pause_timer"] == 0):  # of those that grant
+    granting: list[Any] = np.flatnonzero(world.queues["pause_timer"] == 0).tolist()
+    for row in granting:
         if world.ports[world.queues[row].port].node in own:
-            wake_at(world, queue_actor(world, int(row)), 0)
+            wake_at(world, queue_actor(world, row), 0)
     return Assembly(resolved, world, indices, wanted, times, captured, built, room)
 
 

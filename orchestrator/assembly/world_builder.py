@@ -315,7 +315,7 @@ class _Layout:
         wired = sizes.wires > 0
         messages = _concatenated(builder.messages, records.MESSAGE)
         gates, gated = concatenated_gates(messages, builder.gates)
-        world = World(
+        arrays = dict[str, Any](
             memory=self.memory,
             clock=self.arrays["clock"],
             nodes=self.arrays["nodes"],
@@ -370,6 +370,7 @@ class _Layout:
             types=type_table(builder.headers),
             dscp_maps=builder.dscp_maps,
         )
+        world = World(**arrays)
         world.clock[0].unmade = NONE
         for name, number in first_actors(actors).items():
             world.clock[0][name] = number

@@ -24,7 +24,7 @@ def new_histogram() -> np.ndarray:
 
 
 @compiled
-def bin_of(value_ps):
+def bin_of(value_ps: int) -> int:
     """The bin of a time; what is negative falls in the first bin, what is too long in the last."""
     units = max(value_ps, 0) >> UNIT_SHIFT
     octave = 0
@@ -40,7 +40,7 @@ def bin_of(value_ps):
 
 
 @compiled
-def add(histogram, value_ps):
+def add(histogram: np.ndarray, value_ps: int) -> None:
     """Count one time."""
     histogram[bin_of(value_ps)] += 1
     if value_ps > histogram[BINS]:

@@ -6,7 +6,7 @@ from orchestrator.engine.jit import compiled
 
 
 @compiled
-def square_root(value):
+def square_root(value: int) -> int:
     """The whole part of the square root of a number below 2^62, by Newton's method from above."""
     if value < 2:
         return value
@@ -31,7 +31,7 @@ KBIT_NS = 8 * 10**6
 
 
 @compiled
-def mul_div(whole, num, den):
+def mul_div(whole: int, num: int, den: int) -> int:
     """whole * num // den, rounded down: `whole` from 0 to 2^41, num and den to 3.6 * 10^12.
 
     A share is no more than the whole: num above den counts as den. `den` is above 0. The product is
@@ -44,7 +44,7 @@ def mul_div(whole, num, den):
 
 
 @compiled
-def rest_of(whole, num, den):
+def rest_of(whole: int, num: int, den: int) -> int:
     """Remainder of the division of `mul_div`: whole * num modulo den, of the same ranges.
 
     Whoever adds shares one after the other carries it, so that the sum is not rounded with each.
@@ -55,13 +55,13 @@ def rest_of(whole, num, den):
 
 
 @compiled
-def mul_div_capped(whole, num, den):
+def mul_div_capped(whole: int, num: int, den: int) -> int:
     """whole * num // den, exact up to MOST_PRODUCT and `num` times den."""
     part = min(whole // den, MOST_PRODUCT // max(num, 1)) * num
     return part + whole % den * num // den
 
 
 @compiled
-def octets_in(rate, time):
+def octets_in(rate: int, time: int) -> int:
     """Octets that a rate (bit/s) carries in a time (ps), of whole kbit/s and ns."""
     return rate // 1000 * (time // 1000) // KBIT_NS

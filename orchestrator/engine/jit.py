@@ -14,7 +14,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from orchestrator.engine import (
 from orchestrator.engine.kernel_limits import Limits, breach_of
 from orchestrator.engine.lazy_imports import LazyIntrinsic, import_attribute
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
-from orchestrator.engine.records import FRAME
+from orchestrator.engine.records import FRAME, Frame, Record
 
 # Compiled functions as Python sees them: each is compiled at its first call.
 #
@@ -127,14 +127,18 @@ DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
 """True when everything runs as ordinary Python (NUMBA_DISABLE_JIT=1)."""
 
 
-def compiled(function: Callable[..., Any]) -> Any:
+Called = TypeVar("Called", bound=Callable[..., Any])
+"""Type of a function, which is also that of the compiled one."""
+
+
+def compiled(function: Called) -> Called:
     """Decorator for node logic and for helpers of kernels."""
-    return function if DISABLED else Function(function, inline=False)
+    return function if DISABLED else Function(function, inline=False)  # type: ignore[return-value]
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: Called) -> Called:
     """The same for small functions on the path of every frame: put into their callers."""
-    return function if DISABLED else Function(function, inline=True)
+    return function if DISABLED else Function(function, inline=True)  # type: ignore[return-value]
 
 
 def plain(function: Any) -> Callable[..., Any]:
@@ -241,29 +245,37 @@ _prevent_inlining = LazyIntrinsic(
 
 if DISABLED:
 
-    def binary_digits(value):
+    def binary_digits(value: int) -> int:
         """Number of binary digits of a number that is not negative; 0 has none."""
         return int(value).bit_length()
 
-    def prefetch(record):
+    def prefetch(record: Record) -> None:
         """Have a record brought near that is read soon: its values are what they were."""
 
-    def prevent_inlining():
+    def prevent_inlining() -> None:
         """Have the function that calls this not put into its callers: of compiled ones alone."""
 
-    def flow_state(state, flow):
+    def flow_state(state: Any, flow: int) -> Any:
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
         return _records[_addresses_by_id[id(state)] + state.dtype.itemsize * (flow + 1)]
 
-    def word_at(address, index):
+    def word_at(address: int, index: int) -> int:
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
         return ctypes.c_int64.from_address(int(address + 8 * index)).value
 
-    def zero_words(address, first, count):
+    def zero_words(address: int, first: int, count: int) -> None:
         """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
         ctypes.memset(int(address + 8 * first), 0, int(8 * max(count, 0)))
 
-    def call_kernel(kernel, state, params, entity, frame, now, message):
+    def call_kernel(
+        kernel: int,
+        state: int,
+        params: int,
+        entity: Record,
+        frame: Frame,
+        now: int,
+        message: Frame,
+    ) -> int:
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
         function, limits = _callables[kernel]
         own = _records[state], _records[params]
@@ -282,33 +294,41 @@ else:
     prevent_inlining = _prevent_inlining
 
     @inlined
-    def binary_digits(value):
+    def binary_digits(value: int) -> int:
         """Number of binary digits of a number that is not negative; 0 has none."""
         return _binary_digits(value)
 
     @inlined
-    def prefetch(record):
+    def prefetch(record: Record) -> None:
         """Have a record brought near that is read soon: its values are what they were."""
         _prefetch(record)
 
     @inlined
-    def flow_state(state, flow):
+    def flow_state(state: Any, flow: int) -> Any:
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
         return _record_at_offset(state, flow + 1)
 
     @inlined
-    def word_at(address, index):
+    def word_at(address: int, index: int) -> int:
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
         return _word_at(address + 8 * index)
 
     @compiled
-    def zero_words(address, first, count):
+    def zero_words(address: int, first: int, count: int) -> None:
         """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
         for word in range(first, first + count):
             _put_word(address + 8 * word, 0)
 
     @inlined
-    def call_kernel(kernel, state, params, entity, frame, now, message):
+    def call_kernel(
+        kernel: int,
+        state: int,
+        params: int,
+        entity: Record,
+        frame: Frame,
+        now: int,
+        message: Frame,
+    ) -> int:
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
         arguments = (kernel, state, params, entity, frame, now, message)
         return _call_by_address(*arguments)

@@ -29,6 +29,7 @@ from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.node.event_loop import simulate_lazily
 from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.event_sync import sync_until
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import FRAME, NEVER, NONE
 
 PORT, FROM, TO = range(3)
@@ -79,7 +80,7 @@ def new_boxes(threads: int, cuts: np.ndarray, room: int, stamps: int) -> Boxes:
 
 
 @compiled
-def send_to_boxes(w, me, boxes, parity, reached):
+def send_to_boxes(w: World, me: int, boxes: Boxes, parity: int, reached: int) -> bool:
     """Copy what was sent through cut ports since the last time; False when a box is full.
 
     What was due before `reached` has left the lines.
@@ -111,7 +112,7 @@ def send_to_boxes(w, me, boxes, parity, reached):
 
 
 @compiled
-def receive_from_boxes(w, me, boxes, parity):
+def receive_from_boxes(w: World, me: int, boxes: Boxes, parity: int) -> None:
     """Put what others have sent to nodes of this world into the lines that lead to them."""
     for other in range(boxes.counts.shape[1]):
         for k in range(boxes.counts[parity, other, me]):
@@ -136,7 +137,7 @@ def receive_from_boxes(w, me, boxes, parity):
 
 
 @compiled
-def wait_for_all(boxes, turns):
+def wait_for_all(boxes: Boxes, turns: int) -> bool:
     """Until every thread has done so many windows; False when the run is stopped meanwhile."""
     spins = 0
     while True:
@@ -155,7 +156,9 @@ def wait_for_all(boxes, turns):
 
 
 @compiled
-def simulate_windows(w, me, boxes, state, window, until, windows):
+def simulate_windows(
+    w: World, me: int, boxes: Boxes, state: np.ndarray, window: int, until: int, windows: int
+) -> int:
     """Carry out so many windows of `window` ps, or all up to `until` (ps, exclusive).
 
     `state` int64[2] is this thread's own, zeros at first. Every thread of the run is to be asked

@@ -101,14 +101,8 @@ def _records() -> str:
     """Section of records: each field with its meaning."""
     parts = ["## Records\n\nTimes are in ps, lengths in octets, rates in bit/s.\n"]
     for name, parameter in RECORDS.items():
-        source = f"_{name}" if name in ("LIMITER", "SCHEDULER") else name
-        fields = record_fields(records, source).items()
+        fields = record_fields(records, name).items()
         rows = [(code(field), plain(_sentence(text))) for field, text in fields]
-        if name == "LIMITER":
-            rows.append((code("timers"), "ps: the time of each named timer; NEVER"))
-        if name == "SCHEDULER":
-            rows.append((code("octets"), "of each priority: length of its first frame, or 0"))
-            rows.append((code("priority"), "that of each lane"))
         about = attribute_docs(records).get(name, "")
         parts.append(f"### `{name}`\n\nIn kernels: `{parameter}`. {plain(about)}\n")
         parts.append(table(("field", "meaning"), rows))

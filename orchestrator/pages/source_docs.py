@@ -44,30 +44,29 @@ def docs_of_body(body: list[ast.stmt]) -> dict[str, str]:
 
 
 def record_fields(module: ModuleType, record: str) -> dict[str, str]:
-    """Fields of a call `RECORD = record("field", ...)`, each with the comment that documents it.
+    """Fields of the class of a record, by the record's name, each with the comment that documents
+    it.
 
     That is the comment behind the field, or else those on the lines between it and the field before
     it. A field without either has the empty text.
     """
     source = inspect.getsource(module)
-    call = next(
-        statement.value
+    kind = next(
+        statement
         for statement in ast.parse(source).body
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.targets[0], ast.Name)
-        and statement.targets[0].id == record
-        and isinstance(statement.value, ast.Call)
+        if isinstance(statement, ast.ClassDef) and statement.name == record.capitalize()
     )
     comments = {
         token.start[0]: (token.string.lstrip("# "), token.line.lstrip().startswith("#"))
         for token in tokenize.generate_tokens(io.StringIO(source).readline)
         if token.type == tokenize.COMMENT
     }
-    fields, above = dict[str, str](), call.lineno
-    for name in call.args:
-        assert isinstance(name, ast.Constant)
-        beside, alone = comments.get(name.lineno, ("", False))
-        lines = [comments[n][0] for n in range(above + 1, name.lineno) if n in comments]
-        fields[str(name.value)] = beside if beside and not alone else " ".join(lines)
-        above = name.lineno
+    fields, above = dict[str, str](), kind.lineno
+    for field in kind.body:
+        if isinstance(field, ast.AnnAssign):
+            beside, alone = comments.get(field.lineno, ("", False))
+            lines = [comments[n][0] for n in range(above + 1, field.lineno) if n in comments]
+            text = beside if beside and not alone else " ".join(lines)
+            fields[ast.unparse(field.target)] = text
+            above = field.lineno
     return fields

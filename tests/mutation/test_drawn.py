@@ -56,7 +56,7 @@ def test_pure_modules_hold_nothing_that_is_compiled() -> None:
     ("file", "piece", "compiled"),
     [
         (FILE, "@compiled", True),
-        ("orchestrator/engine/records.py", "NONE = -1", True),
+        ("orchestrator/engine/records.py", "NONE: Any = -1", True),
         ("orchestrator/engine/records.py", "return np.dtype", False),
         (SMALL, "    return", False),
         ("traces/capsule/tolerance.py", "import", False),

@@ -309,7 +309,7 @@ def test_what_cannot_be_is_refused_with_its_remedy() -> None:
 def test_gateware_refuses_one_by_name() -> None:
     target = Registry.load().target("gateware")
     resolved = checked(host(drr(), classes(1500, 1500)))
-    with pytest.raises(Refused, match=r"deficit-round-robin"):
+    with pytest.raises(Refused, match=r"deficit-round-robin.*schedulers"):
         refuse_missing_capabilities(target, resolved)
 
 

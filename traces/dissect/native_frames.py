@@ -37,7 +37,7 @@ def descriptors(octets: np.ndarray, kept: np.ndarray, lengths: np.ndarray) -> np
     frames = empty_descriptors(len(lengths))
     if len(lengths):
         whole = [np.ascontiguousarray(column) for column in (octets, kept, lengths)]
-        _decode_all(captured_tables(), *whole, frames)
+        _decode_all(captured_tables(), *whole, frames)  # type: ignore[call-arg]
     return frames
 
 
@@ -48,5 +48,5 @@ def with_hosts(
     their two ends."""
     if len(lengths):
         whole = [np.ascontiguousarray(column) for column in (octets, kept, lengths)]
-        _decode_hosts(*whole, frames)
+        _decode_hosts(*whole, frames)  # type: ignore[call-arg]
     return frames

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.engine.index_types import range
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node_api import (
     BIT_PS,

@@ -11,12 +11,16 @@ network without that of the host. Where a NIC does, its times are carried over (
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.datapath.emulation_clock import LAST, run_time
 from orchestrator.engine.datapath.libc import clock_gettime
 from orchestrator.engine.datapath.mmsg_batch import STAMP_KIND
 from orchestrator.engine.datapath.phc_mapping import WORD, system_time
+from orchestrator.engine.datapath.rig import Rig
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import Frame
 
 REQUESTED, CLOCK, WITHOUT = range(3)
 """Words of `Rig.arrivals`: whether times are asked for; the system's clock that they are of or
@@ -28,7 +32,7 @@ WORDS = 3
 
 
 @compiled
-def _read(rig, row):
+def _read(rig: Rig, row: int) -> None:
     """Write the present readings of both clocks."""
     clock_gettime(rig.arrivals[CLOCK], rig.stamp.ctypes.data)
     rig.instants[row, 0] = rig.stamp[0] * 1_000_000_000 + rig.stamp[1]
@@ -36,7 +40,7 @@ def _read(rig, row):
 
 
 @compiled
-def begin_turn(rig):
+def begin_turn(rig: Rig) -> None:
     """A turn of the loop begins, and the run's clock has just been read."""
     if rig.arrivals[REQUESTED] != 0:
         rig.instants[EARLIER, 0] = rig.instants[TURN, 0]
@@ -45,14 +49,14 @@ def begin_turn(rig):
 
 
 @compiled
-def begin_batch(rig):
+def begin_batch(rig: Rig) -> None:
     """A batch was received, and the run's clock has just been read."""
     if rig.arrivals[REQUESTED] != 0:
         _read(rig, BATCH)
 
 
 @compiled
-def since(instants, clock, speed):
+def since(instants: np.ndarray, clock: int, speed: int) -> int:
     """Time of the run (ps) between the reading `clock` (ns) and the batch that is taken in.
 
     Between two readings the run's clock goes on with the machine's until it is held: what it stood
@@ -68,7 +72,7 @@ def since(instants, clock, speed):
 
 
 @compiled
-def host_delay(rig, k, wire):
+def host_delay(rig: Rig, k: int, wire: int) -> int:
     """Time that frame k of the batch, out of a wire, has waited to be taken in (ps of the run); 0
     if not known."""
     control = rig.incoming.control[k]
@@ -85,7 +89,7 @@ def host_delay(rig, k, wire):
 
 
 @compiled
-def exclude_host_delay(rig, k, wire, frame, now):
+def exclude_host_delay(rig: Rig, k: int, wire: int, frame: Frame, now: int) -> None:
     """Move the departure that frame k tells, if its octets carry one, by how long it waited."""
     if rig.arrivals[REQUESTED] == 0:
         return

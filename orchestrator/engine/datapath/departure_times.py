@@ -10,18 +10,23 @@ more, and its receiver does not know it.
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.datapath import error_queue
 from orchestrator.engine.datapath.arrival_times import begin_batch, since
 from orchestrator.engine.datapath.emulation_clock import LAST, current_time
 from orchestrator.engine.datapath.error_queue import CODE, INFO, MISSED, ORIGIN, TIMES
 from orchestrator.engine.datapath.mmsg_batch import CONTROL_LENGTH, GOT
 from orchestrator.engine.datapath.phc_mapping import SOFTWARE_WORD, WORD, system_time
+from orchestrator.engine.datapath.rig import Rig
 from orchestrator.engine.frames.frame_codec import FOREIGN, decode
 from orchestrator.engine.frames.frame_type import LINK, REWRITE_FIELDS
 from orchestrator.engine.frames.roce_frame_types import PSN_MASK
 from orchestrator.engine.histogram import add
+from orchestrator.engine.index_types import FlowIndex, PortIndex
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import ACK, DATA, NONE, NOT_ROCE, SACK
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import ACK, DATA, NONE, NOT_ROCE, SACK, Frame
 
 REQUESTED, RECORDED, TIMED, UNMATCHED, MOVED, MISSED_LAUNCHES, BAD_LAUNCHES = range(7)
 """Words of `Rig.departures`: whether times of departure are asked for; frames that were sent; those
@@ -35,27 +40,27 @@ ROWS = 1 << 14
 
 
 @compiled
-def row_of(rig, socket, kind, flow, sequence):
+def row_of(rig: Rig, socket: int, kind: int, flow: FlowIndex, sequence: int) -> int:
     """The row of `Rig.left` for a frame: frames of a flow in turn have rows of their own."""
     return ((flow * 2654435761 + sequence) * 31 + kind * 7 + socket) & (rig.left.shape[0] - 1)
 
 
 @compiled
-def holds_frame(row, socket, kind, flow, sequence):
+def holds_frame(row: np.ndarray, socket: int, kind: int, flow: FlowIndex, sequence: int) -> int:
     """True if a row is that of this frame: another frame may have overwritten it."""
     same = row[SOCKET] == socket and row[KIND] == kind
     return same and row[FLOW] == flow and row[SEQUENCE] == sequence
 
 
 @compiled
-def has_flow_sequence(types, kind):
+def has_flow_sequence(types: np.ndarray, kind: int) -> bool:
     """True if frames of a kind have a flow and a sequence: those of links (PAUSE), of programs and
     of other devices do not, and their times are passed over."""
     return types[kind].carried != LINK and types[kind].rewrite <= REWRITE_FIELDS
 
 
 @compiled
-def sequence_on_wire(w, frame):
+def sequence_on_wire(w: World, frame: Frame) -> int:
     """The sequence of a frame as far as its octets hold it: of a RoCEv2 packet its PSN."""
     if 0 <= frame.flow < w.flows.size and w.flows[frame.flow].roce != NOT_ROCE:
         return frame.sequence & PSN_MASK
@@ -63,7 +68,7 @@ def sequence_on_wire(w, frame):
 
 
 @compiled
-def record_sent(w, rig, socket, wire, frame):
+def record_sent(w: World, rig: Rig, socket: int, wire: int, frame: Frame) -> None:
     """Record a frame that is sent: the kernel will report its time."""
     if not has_flow_sequence(w.types, frame.kind):
         return
@@ -76,7 +81,7 @@ def record_sent(w, rig, socket, wire, frame):
 
 
 @compiled
-def read_error_queue(w, rig, socket):
+def read_error_queue(w: World, rig: Rig, socket: int) -> None:
     """Take in what the error queue of a socket holds. Afterwards the run's clock is to be read."""
     batch = rig.errors.batch
     count = error_queue.receive_errors(batch, rig.sockets[socket])
@@ -91,7 +96,7 @@ def read_error_queue(w, rig, socket):
 
 
 @compiled
-def apply_report(w, rig, socket, k):
+def apply_report(w: World, rig: Rig, socket: int, k: int) -> None:
     """Apply message k of a batch, which reports a frame's departure or a failed launch."""
     batch, report = rig.errors.batch, rig.errors.report
     known = error_queue.parse_report(batch.control[k], batch.headers[k, CONTROL_LENGTH], report)
@@ -130,7 +135,7 @@ def apply_report(w, rig, socket, k):
 
 
 @compiled
-def correct_echo(w, rig, socket, port, frame, now):
+def correct_echo(w: World, rig: Rig, socket: int, port: PortIndex, frame: Frame, now: int) -> None:
     """Move the departure that an acknowledgement echoes by how late the segment left, where this
     node sent it and knows.
 

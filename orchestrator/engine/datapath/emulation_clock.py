@@ -13,6 +13,7 @@ Gupta and others, "To infinity and beyond", NSDI 2006): all that this module tel
 from __future__ import annotations
 
 from orchestrator.engine.datapath.libc import monotonic_ns
+from orchestrator.engine.datapath.rig import Rig
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.records import NEVER
 
@@ -26,13 +27,13 @@ long at the most (ps), and for how long it is holding it now."""
 
 
 @inlined
-def run_time(elapsed_ns, speed):
+def run_time(elapsed_ns: int, speed: int) -> int:
     """Ps of the run in so many ns, at `speed` ps per us: rounded down, however long it lasts."""
     return elapsed_ns // NS_PER_US * speed + elapsed_ns % NS_PER_US * speed // NS_PER_US
 
 
 @inlined
-def elapsed_run_time(rig):
+def elapsed_run_time(rig: Rig) -> int:
     """Ps since the start of the run less what was dropped so far; negative before it.
 
     `speed` is ps of the run per us of this machine, REAL_TIME of them unless a pace is asked for.
@@ -47,7 +48,7 @@ def elapsed_run_time(rig):
 
 
 @inlined
-def horizon_bound(rig):
+def horizon_bound(rig: Rig) -> int:
     """Limit of emulated time (ps): the horizon behind the thread that is furthest back."""
     slowest = rig.progress[0]
     for thread in range(1, rig.progress.size):
@@ -56,7 +57,7 @@ def horizon_bound(rig):
 
 
 @inlined
-def current_time(rig):
+def current_time(rig: Rig) -> int:
     """Emulated time now (ps), as this thread sees it: never going back, negative before the start.
 
     Real time that the run will drop is not in it, even before it is counted.
@@ -69,7 +70,7 @@ def current_time(rig):
 
 
 @inlined
-def next_instant(rig, until):
+def next_instant(rig: Rig, until: int) -> int:
     """The whole ns behind the time last read (ps, at most `until`), for the next frame that comes
     in: its capture tells by times alone in which order a node took frames of several ports.
 
@@ -80,7 +81,7 @@ def next_instant(rig, until):
 
 
 @compiled
-def advance(rig):
+def advance(rig: Rig) -> int:
     """Begin a turn: the time up to which events may be carried out (ps), never going back.
 
     Every thread writes its own word of `progress` and reads all of them; the first thread alone
@@ -102,6 +103,6 @@ def advance(rig):
 
 
 @compiled
-def leave_clock(rig):
+def leave_clock(rig: Rig) -> None:
     """This thread is done: no other thread waits for it any more."""
     rig.progress[rig.thread[0]] = NEVER

@@ -53,7 +53,7 @@ def error_messages(messages: int) -> Errors:
 
 
 @compiled
-def receive_errors(batch, socket):
+def receive_errors(batch: Batch, socket: int) -> int:
     """Take what a socket's error queue holds, at most one batch; the number of messages."""
     for k in range(batch.headers.shape[0]):
         batch.headers[k, at.NAME_LENGTH] = at.SOCKADDR_OCTETS
@@ -65,7 +65,7 @@ def receive_errors(batch, socket):
 
 
 @compiled
-def parse_report(control, octets, report):
+def parse_report(control: np.ndarray, octets: int, report: np.ndarray) -> int:
     """Read the control messages of one message, `octets` of them, into `report`; whether one says
     what the message is about. `control` is int64[n], of which no word behind its end is read."""
     report[:] = 0

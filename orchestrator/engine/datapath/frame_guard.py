@@ -26,8 +26,10 @@ from orchestrator.engine.frames.roce_icrc import ICRC_OCTETS, put_icrc
 from orchestrator.engine.frames.telemetry_header import HEAD_OCTETS, ROOM, WORDS, room_octets
 from orchestrator.engine.frames.unaligned import big32
 from orchestrator.engine.histogram import add
+from orchestrator.engine.index_types import FrameIndex
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.records import ACK, CE, DATA, HOST, NONE, SACK, TRIMMED
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import ACK, CE, DATA, HOST, NONE, SACK, TRIMMED, Frame
 
 HIGH, LOW, IP, ICRC, ICRC_FROM, KNOWN, IPV6 = range(7)
 """Words of a layout: octets of the check word's halves (NONE: this kind has no room for one); the
@@ -81,7 +83,9 @@ class Guard(NamedTuple):
 
 
 @compiled
-def contents_hash(w, guard, link, index, frame, octets):
+def contents_hash(
+    w: World, guard: Guard, link: int, index: FrameIndex, frame: Frame, octets: np.ndarray
+) -> int:
     """Hash of a frame's contents on a link, but for its number: 64 bits, of which the high ones
     count. `octets` are as on the wire, check word and checksums in any state."""
     layout, keys = guard.layouts[layout_of(w, frame)], guard.keys
@@ -106,20 +110,20 @@ def contents_hash(w, guard, link, index, frame, octets):
 
 
 @inlined
-def check_of(guard, total, number):
+def check_of(guard: Guard, total: int, number: int) -> int:
     """The check of a frame with such a hash and number: CHECK_BITS bits."""
     mixed = total + int(guard.keys[NUMBER_KEY]) * int(number & 0xFFFFFFFF)
     return (mixed >> (64 - CHECK_BITS)) & ((1 << CHECK_BITS) - 1)
 
 
 @inlined
-def has_ce_mark(kind, mark):
+def has_ce_mark(kind: int, mark: int) -> bool:
     """True for a frame that carries a queue's CE mark (RFC 3168)."""
     return mark & 3 == CE and kind in (DATA, HOST, ACK, SACK, TRIMMED)
 
 
 @compiled
-def write_word(layout, octets, length, word):
+def write_word(layout: np.ndarray, octets: np.ndarray, length: int, word: int) -> None:
     """Write a check word into a frame of `length`; the checksums that cover its octets follow."""
     if layout[IP] != 0:
         replace_word(octets, layout[HIGH], word >> 16, layout[IP])
@@ -132,7 +136,7 @@ def write_word(layout, octets, length, word):
 
 
 @compiled
-def guard_sent(w, guard, link, index):
+def guard_sent(w: World, guard: Guard, link: int, index: FrameIndex) -> None:
     """Count a frame that leaves for a link, and write its check word; the rest is final."""
     frame, octets = w.frames[index], w.octets[index]
     sent, layout = guard.sent[link], guard.layouts[layout_of(w, frame)]
@@ -151,7 +155,7 @@ def guard_sent(w, guard, link, index):
 
 
 @compiled
-def number_of(guard, total, word, expected):
+def number_of(guard: Guard, total: int, word: int, expected: int) -> int:
     """The number of a frame with such a hash and check word; NONE where none fits."""
     span = 1 << NUMBER_BITS
     off = ((word - expected) & (span - 1) ^ (span >> 1)) - (span >> 1)
@@ -168,7 +172,7 @@ def number_of(guard, total, word, expected):
 
 
 @compiled
-def guard_received(w, guard, link, index, now):
+def guard_received(w: World, guard: Guard, link: int, index: FrameIndex, now: int) -> None:
     """Verify a frame that came over a link, count it, and clear its check word."""
     frame, octets = w.frames[index], w.octets[index]
     state, layout = guard.state[link], guard.layouts[layout_of(w, frame)]
@@ -204,7 +208,7 @@ def guard_received(w, guard, link, index, now):
 
 
 @inlined
-def count_delay(guard, link, counts, due, now):
+def count_delay(guard: Guard, link: int, counts: np.ndarray, due: int, now: int) -> None:
     """Count what a frame took beyond its link's delay: from when it was due until now."""
     extra = max(now - due, 0)
     counts[TIMED] += 1

@@ -7,24 +7,26 @@ nothing before the socket's buffer is full.
 
 from __future__ import annotations
 
-import numpy as np
-
 from orchestrator.engine.datapath import mmsg_batch as at
 from orchestrator.engine.datapath import packet_socket_io
 from orchestrator.engine.datapath.libc import EAGAIN, EINTR, last_error, recvmmsg
+from orchestrator.engine.datapath.mmsg_batch import Batch
+from orchestrator.engine.datapath.rig import Rig
 from orchestrator.engine.frames import frame_layout
 from orchestrator.engine.frames.address_index import UNKNOWN
 from orchestrator.engine.frames.host_frames import address_host, destination_of
+from orchestrator.engine.index_types import FlowIndex, int64, range
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.host_interface import receive_from_program
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NONE
 
 HOST_BATCH = 8
 
 
 @compiled
-def has_host_queue_space(w, rig, host):
+def has_host_queue_space(w: World, rig: Rig, host: int) -> bool:
     """True if every flow of a host's programs has room for a batch of full frames."""
     for place in range(rig.host_flows.shape[1]):
         row = rig.host_flows[host, place]
@@ -36,7 +38,7 @@ def has_host_queue_space(w, rig, host):
 
 
 @compiled
-def flow_to(w, rig, host, destination):
+def flow_to(w: World, rig: Rig, host: int, destination: int) -> FlowIndex:
     """The flow that a host's packets to a destination take; NONE where the plan has none."""
     for place in range(rig.host_flows.shape[1]):
         row = rig.host_flows[host, place]
@@ -46,7 +48,7 @@ def flow_to(w, rig, host, destination):
 
 
 @compiled
-def receive_from_programs(w, rig, host, now):
+def receive_from_programs(w: World, rig: Rig, host: int, now: int) -> int:
     """Queue a batch of what a host's programs have sent. Returns their number, or -errno.
 
     The frames lie in their rows with room for a tag behind the addresses, see `syscalls.arm`.
@@ -78,12 +80,12 @@ def receive_from_programs(w, rig, host, now):
         packet_socket_io.arm(batch, k, fresh)
         flow = w.flows[row]
         length = address_host(octets, flow.source, destination, flow.priority, length)
-        receive_from_program(w, row, index, length, np.int64(octets[frame_layout.IP + 1]), now)
+        receive_from_program(w, row, index, length, int64(octets[frame_layout.IP + 1]), now)
     return count
 
 
 @compiled
-def send_to_programs(w, rig):
+def send_to_programs(w: World, rig: Rig) -> None:
     """Send what has arrived for programs to their namespaces, without the tag."""
     wires = rig.wires.shape[0]
     for host in range(rig.host_sockets.size):
@@ -102,7 +104,7 @@ def send_to_programs(w, rig):
 
 
 @compiled
-def post_untagged(batch, slot, length):
+def post_untagged(batch: Batch, slot: int, length: int) -> None:
     """Put a frame of row `slot` behind those that the next `flush` sends, its tag left out."""
     k = batch.state[at.QUEUED]
     row = batch.octets[slot].ctypes.data

@@ -12,6 +12,7 @@ from orchestrator.engine.datapath.emulation_clock import NS_PER_US, run_time
 from orchestrator.engine.datapath.libc import clock_gettime
 from orchestrator.engine.datapath.link_counters import SENT_PS
 from orchestrator.engine.datapath.mmsg_batch import CONTROL_AT, CONTROL_LENGTH, QUEUED
+from orchestrator.engine.datapath.rig import Rig
 from orchestrator.engine.jit import compiled
 
 LEAD, TAI, BEHIND = range(3)
@@ -29,14 +30,14 @@ QUEUE_NS = 150_000
 
 
 @compiled
-def begin_launches(rig):
+def begin_launches(rig: Rig) -> None:
     """Frames are about to be sent, and the run's clock has just been read."""
     clock_gettime(CLOCK_TAI, rig.stamp.ctypes.data)
     rig.launches[TAI] = rig.stamp[0] * 1_000_000_000 + rig.stamp[1]
 
 
 @compiled
-def set_launch_time(rig, wire, due, now):
+def set_launch_time(rig: Rig, wire: int, due: int, now: int) -> int:
     """Write beside the frame that is posted next when it is to leave; how late that is (ps)."""
     batch = rig.outgoing
     k = batch.state[QUEUED]

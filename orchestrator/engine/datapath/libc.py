@@ -57,7 +57,7 @@ if DISABLED:
 else:
 
     @compiled
-    def last_error(scratch):
+    def last_error(scratch: np.ndarray) -> int:
         """errno of this thread's last failed call; `scratch` is int64[1] of this thread's."""
         scratch[0] = 0
         memcpy(scratch.ctypes.data, errno_location(), 4)
@@ -65,14 +65,14 @@ else:
 
 
 @compiled
-def monotonic_ns(timespec):
+def monotonic_ns(timespec: np.ndarray) -> int:
     """CLOCK_MONOTONIC in ns. `timespec` is scratch, int64[2], one per thread."""
     clock_gettime(CLOCK_MONOTONIC, timespec.ctypes.data)
     return timespec[0] * 1_000_000_000 + timespec[1]
 
 
 @compiled
-def sleep_until(timespec, until_ns):
+def sleep_until(timespec: np.ndarray, until_ns: int) -> None:
     """Sleep until an instant of CLOCK_MONOTONIC (ns). `timespec` is scratch, as above."""
     timespec[0] = until_ns // 1_000_000_000
     timespec[1] = until_ns % 1_000_000_000

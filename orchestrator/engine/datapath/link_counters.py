@@ -7,9 +7,11 @@ what each frame took, whatever order they came in; int64 sums may wrap around, a
 
 from __future__ import annotations
 
+from orchestrator.engine.datapath.rig import Rig
 from orchestrator.engine.frames.roce_frame_types import extend_sequence
 from orchestrator.engine.jit import inlined
-from orchestrator.engine.records import DATA, NOT_ROCE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import DATA, NOT_ROCE, Frame
 
 SENT, SENT_PS, SENT_LATE, SENT_REPEATED = range(4)
 RECEIVED, RECEIVED_PS, RECEIVED_LATE, RECEIVED_REPEATED = range(4, 8)
@@ -19,7 +21,7 @@ the same sequence as the one before of their flow."""
 
 
 @inlined
-def count_order(w, rig, wire, frame, end):
+def count_order(w: World, rig: Rig, wire: int, frame: Frame, end: int) -> None:
     """Compare a data frame with the latest of its flow at this end: 0 sends, 4 receives."""
     if frame.kind != DATA or frame.flow < 0 or frame.flow >= rig.latest.shape[2]:
         return
@@ -36,14 +38,14 @@ def count_order(w, rig, wire, frame, end):
 
 
 @inlined
-def count_sent(rig, wire, frame):
+def count_sent(rig: Rig, wire: int, frame: Frame) -> None:
     """Count a frame that was put on a wire; it was to be at the other end when it was due."""
     rig.tally[wire, SENT] += 1
     rig.tally[wire, SENT_PS] += frame.due
 
 
 @inlined
-def count_received(rig, wire, now):
+def count_received(rig: Rig, wire: int, now: int) -> None:
     """A frame came out of a wire, whatever it is."""
     rig.tally[wire, RECEIVED] += 1
     rig.tally[wire, RECEIVED_PS] += now

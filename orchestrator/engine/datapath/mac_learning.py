@@ -17,8 +17,10 @@ from orchestrator.engine.frames.address_index import MULTICAST
 from orchestrator.engine.frames.big_endian import get16, get48
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.frames.ipv4_header import replace_word
+from orchestrator.engine.index_types import FrameIndex, PortIndex, int64
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.next_hop import LOW_32, MIX
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import BRIDGED, NEVER, NONE
 
 WAYS = 8
@@ -61,14 +63,14 @@ def empty_stations(sets: int) -> np.ndarray:
 
 
 @compiled
-def set_begin(stations, key):
+def set_begin(stations: np.ndarray, key: int) -> int:
     """The first row of the set of a station."""
     mixed = ((key & LOW_32) ^ (key >> 32)) * MIX & LOW_32
     return ((mixed ^ (mixed >> 15)) & (stations.shape[0] // WAYS - 1)) * WAYS
 
 
 @compiled
-def learn(stations, key, port, now):
+def learn(stations: np.ndarray, key: int, port: PortIndex, now: int) -> None:
     """A station was seen at a port: in its own place, or in that of the one silent for longest."""
     first = set_begin(stations, key)
     oldest = first
@@ -84,7 +86,7 @@ def learn(stations, key, port, now):
 
 
 @compiled
-def port_of_station(stations, key, now, ageing):
+def port_of_station(stations: np.ndarray, key: int, now: int, ageing: int) -> int:
     """The port that a station was seen at within the ageing time; NONE."""
     first = set_begin(stations, key)
     for row in range(first, first + WAYS):
@@ -94,7 +96,9 @@ def port_of_station(stations, key, now, ageing):
 
 
 @compiled
-def output_of(w, learning, port_index, octets, now):
+def output_of(
+    w: World, learning: Learning, port_index: PortIndex, octets: np.ndarray, now: int
+) -> int:
     """Where a frame goes that came in at a port: a port or a row of the ways; NONE: nowhere."""
     source, destination = get48(octets, at.SOURCE_MAC), get48(octets, 0)
     if source & MULTICAST != 0 or destination >> 4 == RESERVED >> 4:
@@ -111,7 +115,7 @@ def output_of(w, learning, port_index, octets, now):
 
 
 @compiled
-def tags_end(octets, length):
+def tags_end(octets: np.ndarray, length: int) -> int:
     """The octet behind the addresses and up to two VLAN tags of a frame."""
     place = at.VLAN
     for _ in range(at.MOST_TAGS):
@@ -123,7 +127,7 @@ def tags_end(octets, length):
 
 
 @compiled
-def ip_header(octets, length):
+def ip_header(octets: np.ndarray, length: int) -> int:
     """The octet at which the IP header of a frame begins, behind up to two VLAN tags; NONE."""
     place = tags_end(octets, length)
     kind = get16(octets, place)
@@ -135,14 +139,14 @@ def ip_header(octets, length):
 
 
 @compiled
-def type_of_service(octets, ip):
+def type_of_service(octets: np.ndarray, ip: int) -> int:
     """The TOS octet or traffic class (RFC 2474, RFC 3168) of the IP header at `ip`."""
     word = get16(octets, ip)
     return (word >> 4) & 0xFF if octets[ip] >> 4 == 6 else word & 0xFF
 
 
 @compiled
-def rewrite_bridged(octets, length, mark):
+def rewrite_bridged(octets: np.ndarray, length: int, mark: int) -> None:
     """Give a frame of others the TOS or traffic class of its descriptor, if it has one."""
     ip = ip_header(octets, length)
     if ip == NONE:
@@ -156,7 +160,7 @@ def rewrite_bridged(octets, length, mark):
 
 
 @compiled
-def describe(w, port_index, index, length):
+def describe(w: World, port_index: PortIndex, index: FrameIndex, length: int) -> None:
     """Fill the descriptor of a frame of others: its priority is that of its outer VLAN tag, or of
     its DSCP where the plan's priorities are those; of a frame without either it is 0."""
     octets, frame = w.octets[index], w.frames[index]
@@ -169,13 +173,15 @@ def describe(w, port_index, index, length):
             priority = w.dscp_maps[classifier, (mark >> 2) & 0x3F]
     elif (kind == at.VLAN_TYPE or kind == at.OUTER_TYPE) and length >= ETHERNET + at.TAG_OCTETS:
         priority = octets[at.VLAN + 2] >> 5
-    reset_descriptor(frame, BRIDGED, length, np.int64(priority), NONE, NONE, NONE)
+    reset_descriptor(frame, BRIDGED, length, int64(priority), NONE, NONE, NONE)
     frame.mark = mark
     frame.port = port_index
 
 
 @compiled
-def bridged(w, learning, port_index, index, length, now):
+def bridged(
+    w: World, learning: Learning, port_index: PortIndex, index: FrameIndex, length: int, now: int
+) -> int:
     """Take in a frame of others that lies in row `index`, and fill its descriptor; returns where
     its switch forwards it to, a port or a row of the ways. NONE: nowhere, and no descriptor is
     filled."""

@@ -9,7 +9,7 @@ of the request in its row, and leaves past the host's queues, as all control fra
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,9 @@ from orchestrator.engine.frames.big_endian import (
 )
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.frames.ipv4_header import upper_layer_checksum
+from orchestrator.engine.index_types import FrameIndex, NodeIndex, PortIndex, int64
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import BRIDGED, NONE
 
 ANSWERS, ANSWERED = range(2)
@@ -87,7 +89,7 @@ def no_neighbours(ports: int) -> Neighbours:
 
 
 @compiled
-def ether_type_offset(rules, octets, length):
+def ether_type_offset(rules: Any, octets: np.ndarray, length: int) -> int:
     """The octet of the EtherType behind the plan's VLAN tags; NONE of a frame with others."""
     place = at.VLAN
     for tag in range(TAGS, rules.size, 2):
@@ -102,20 +104,22 @@ def ether_type_offset(rules, octets, length):
 
 
 @inlined
-def is_own(neighbours, node, index):
+def is_own(neighbours: Neighbours, node: NodeIndex, index: int) -> bool:
     """True if an address index is one of a node's."""
     return 0 <= index < neighbours.owners.size and neighbours.owners[index] == node
 
 
 @inlined
-def is_for_host(neighbours, node, octets):
+def is_for_host(neighbours: Neighbours, node: NodeIndex, octets: np.ndarray) -> bool:
     """True if the destination MAC address of a frame is a group's or one of a node's."""
     destination = get48(octets, 0)
     return destination & MULTICAST != 0 or is_own(neighbours, node, index_of_mac(destination))
 
 
 @compiled
-def reply_to_arp(neighbours, node, octets, begin, length):
+def reply_to_arp(
+    neighbours: Neighbours, node: NodeIndex, octets: np.ndarray, begin: int, length: int
+) -> int:
     """Turn an ARP request that begins at `begin` into its reply (RFC 826, "Packet Reception");
     returns the octets of the reply, 0 where there is none."""
     if length < begin + ARP_OCTETS or get48(octets, begin) != ARP_ETHERNET:
@@ -138,7 +142,7 @@ def reply_to_arp(neighbours, node, octets, begin, length):
 
 
 @compiled
-def icmpv6_checksum(octets, ip, end):
+def icmpv6_checksum(octets: np.ndarray, ip: int, end: int) -> int:
     """The checksum of the ICMPv6 message between the IPv6 header at `ip` and octet `end` (RFC 4443,
     2.3); 0 of a message that has its right checksum."""
     length = end - ip - ipv6.HEADER
@@ -146,13 +150,13 @@ def icmpv6_checksum(octets, ip, end):
 
 
 @inlined
-def is_unspecified(octets, place):
+def is_unspecified(octets: np.ndarray, place: int) -> bool:
     """True if the IPv6 address at `place` is `::`."""
     return get64(octets, place) == 0 and get64(octets, place + 8) == 0
 
 
 @compiled
-def is_solicited_node(octets, place, target):
+def is_solicited_node(octets: np.ndarray, place: int, target: int) -> bool:
     """True if the IPv6 address at `place` is the solicited-node multicast address of the address at
     `target`: ff02::1:ff and its last three octets."""
     if get16(octets, place) != LINK_MULTICAST or get48(octets, place + 2) != 0:
@@ -162,7 +166,7 @@ def is_solicited_node(octets, place, target):
 
 
 @compiled
-def has_valid_options(octets, place, end, unspecified):
+def has_valid_options(octets: np.ndarray, place: int, end: int, unspecified: int) -> bool:
     """True if the options of a solicitation have lengths, and none says the link-layer address of a
     source that has no address (RFC 4861, 7.1.1)."""
     while place < end:
@@ -178,7 +182,7 @@ def has_valid_options(octets, place, end, unspecified):
 
 
 @compiled
-def is_valid_solicitation(octets, ip, end):
+def is_valid_solicitation(octets: np.ndarray, ip: int, end: int) -> bool:
     """True for a neighbour solicitation that a node may answer (RFC 4861, 7.1.1)."""
     begin = ip + ipv6.HEADER
     if end < begin + OPTIONS or octets[ip] >> 4 != 6 or octets[ip + ipv6.NEXT_HEADER] != ICMPV6:
@@ -200,7 +204,9 @@ def is_valid_solicitation(octets, ip, end):
 
 
 @compiled
-def reply_to_solicitation(neighbours, node, octets, ip, length):
+def reply_to_solicitation(
+    neighbours: Neighbours, node: NodeIndex, octets: np.ndarray, ip: int, length: int
+) -> int:
     """Turn a neighbour solicitation whose IPv6 header is at `ip` into the advertisement that
     answers it (RFC 4861, 7.2.4); returns the octets of the advertisement, 0 where there is none."""
     begin = ip + ipv6.HEADER
@@ -237,7 +243,7 @@ def reply_to_solicitation(neighbours, node, octets, ip, length):
 
 
 @compiled
-def reply_octets(neighbours, node, octets, length):
+def reply_octets(neighbours: Neighbours, node: NodeIndex, octets: np.ndarray, length: int) -> int:
     """Turn a request for an address of a node into its reply; returns the octets of the reply, 0
     where the frame is none, or is for another node."""
     if length > octets.size or not is_for_host(neighbours, node, octets):
@@ -254,7 +260,7 @@ def reply_octets(neighbours, node, octets, length):
 
 
 @inlined
-def has_room_for_reply(w, port_index):
+def has_room_for_reply(w: World, port_index: PortIndex) -> bool:
     """True if fewer than MOST_WAITING control frames wait at a port."""
     index, waiting = w.ports[port_index].control_head, 0
     while index != NONE and waiting < MOST_WAITING:
@@ -264,7 +270,9 @@ def has_room_for_reply(w, port_index):
 
 
 @compiled
-def is_answered(w, neighbours, port_index, index, length):
+def is_answered(
+    w: World, neighbours: Neighbours, port_index: PortIndex, index: FrameIndex, length: int
+) -> bool:
     """Turn the frame of another device in row `index`, which came in at a port, into the reply that
     it asks for, and fill its descriptor. False, and neither, where the host has no reply."""
     if neighbours.ports[port_index, ANSWERS] == 0 or not has_room_for_reply(w, port_index):
@@ -279,6 +287,6 @@ def is_answered(w, neighbours, port_index, index, length):
     octets_out = max(written, at.MINIMUM)
     for place in range(written, octets_out):
         octets[place] = 0
-    reset_descriptor(frame, BRIDGED, octets_out, np.int64(priority), NONE, NONE, NONE)
+    reset_descriptor(frame, BRIDGED, octets_out, int64(priority), NONE, NONE, NONE)
     frame.port = port_index
     return True

@@ -20,6 +20,8 @@ from orchestrator.engine.datapath.libc import (
     recvmmsg,
     sendmmsg,
 )
+from orchestrator.engine.datapath.mmsg_batch import Batch
+from orchestrator.engine.index_types import PortIndex, int64
 from orchestrator.engine.jit import compiled, inlined
 
 MSG_DONTWAIT, MSG_TRUNC = 0x40, 0x20
@@ -37,23 +39,23 @@ def poll_words(sockets: Sequence[int]) -> np.ndarray:
 
 
 @compiled
-def poll_sockets(polled):
+def poll_sockets(polled: np.ndarray) -> int:
     """Find out which of the sockets in `polled` (see `poll_words`) something waits in.
 
     One call for all of them: most have nothing most of the time, and a call for each of twenty is
     most of a turn of the loop. Returns how many have something, or -1.
     """
-    return np.int64(poll(polled.ctypes.data, polled.size, 0))
+    return int64(poll(polled.ctypes.data, polled.size, 0))
 
 
 @inlined
-def is_socket_readable(polled, place):
+def is_socket_readable(polled: np.ndarray, place: int) -> bool:
     """True if the last `poll_sockets` reported frames or an error at this socket."""
     return (polled[place] >> 48) != 0
 
 
 @inlined
-def arm(batch, message, slot):
+def arm(batch: Batch, message: int, slot: int) -> None:
     """Let the next frame that arrives as number `message` of a batch go to row `slot`.
 
     The row is given in two parts with the place of a VLAN tag between them, for the kernel takes
@@ -70,14 +72,14 @@ def arm(batch, message, slot):
 
 
 @compiled
-def receive(batch, socket, first_interface):
+def receive(batch: Batch, socket: int, first_interface: int) -> int:
     """Take what has arrived, at most one batch. Returns the number of frames, or -errno.
 
     Frame k lies in row slots[k], came in through port ports[k] (its interface index less
     `first_interface`) and is lengths[k] long, which may be more than the row holds. Messages 0 to
     k must then be armed anew. 0: nothing is there.
     """
-    count = np.int64(
+    count = int64(
         recvmmsg(
             socket,
             batch.headers.ctypes.data,
@@ -97,7 +99,7 @@ def receive(batch, socket, first_interface):
 
 
 @inlined
-def _restore_tag(batch, k, length):
+def _restore_tag(batch: Batch, k: int, length: int) -> int:
     """Make row slots[k] what was on the wire; returns the frame's length.
 
     Words of the control message: 2 is status and length, 4 holds the tag (16 bits) and its type.
@@ -119,7 +121,7 @@ def _restore_tag(batch, k, length):
 
 
 @inlined
-def post(batch, port, slot, known, length):
+def post(batch: Batch, port: PortIndex, slot: int, known: int, length: int) -> bool:
     """Put a frame behind those that the next `flush` sends; False when the batch is full.
 
     The first `known` octets are those of row `slot`; zeros follow up to `length`. The row must
@@ -141,7 +143,7 @@ def post(batch, port, slot, known, length):
 
 
 @compiled
-def flush(batch, socket):
+def flush(batch: Batch, socket: int) -> int:
     """Send everything that was posted, in order. Returns the number of frames, or -errno of the
     last one that could not be sent.
 
@@ -153,11 +155,11 @@ def flush(batch, socket):
     """
     queued = batch.state[at.QUEUED]
     batch.state[at.QUEUED] = 0
-    done = np.int64(0)
+    done = int64(0)
     tries = 0
-    failed = np.int64(0)
+    failed = int64(0)
     while done < queued:
-        count = np.int64(
+        count = int64(
             sendmmsg(socket, batch.headers[done].ctypes.data, queued - done, MSG_DONTWAIT)
         )
         if count > 0:
@@ -174,14 +176,14 @@ def flush(batch, socket):
         if tries >= SEND_TRIES:
             batch.refused[batch.ports[done]] = batch.lengths[done]
         batch.state[at.UNSENT] += 1
-        failed = np.int64(error)
+        failed = int64(error)
         done += 1
         tries = 0
     return queued if failed == 0 else -failed
 
 
 @compiled
-def send_retries(batch, k):
+def send_retries(batch: Batch, k: int) -> int:
     """Number of retries for frame k: 0 if its port has refused a frame that was no longer
     as often as SEND_TRIES, and has taken none like it since.
 
@@ -192,7 +194,7 @@ def send_retries(batch, k):
 
 
 @compiled
-def restore_retries(batch, first, last):
+def restore_retries(batch: Batch, first: int, last: int) -> None:
     """Allow retries again for ports that took a frame as long as one that they had refused."""
     for k in range(first, last):
         port = batch.ports[k]

@@ -10,6 +10,8 @@ all.
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.jit import compiled
 
 WORD, LINE = 0, 1
@@ -27,7 +29,7 @@ FURTHEST_NS = 10**12
 
 
 @compiled
-def system_time(clocks, wire, reading):
+def system_time(clocks: np.ndarray, wire: int, reading: int) -> int:
     """The system's clock (ns) when the clock of a wire's port read `reading` (ns)."""
     line = clocks[wire, LINE]
     if line == 0:
@@ -37,7 +39,9 @@ def system_time(clocks, wire, reading):
     return clocks[wire, begin + 1] + passed + passed * clocks[wire, begin + 2] // 10**9
 
 
-def write_clock_mapping(clocks, wire, own_ns, system_ns, ppb):
+def write_clock_mapping(
+    clocks: np.ndarray, wire: int, own_ns: int, system_ns: int, ppb: int
+) -> None:
     """Have a wire's times carried over by another line from now on. Call it from Python."""
     line = 2 if clocks[wire, LINE] == 1 else 1
     begin = FIRST + (line - 1) * EACH

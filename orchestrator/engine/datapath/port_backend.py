@@ -21,15 +21,18 @@ from __future__ import annotations
 
 from orchestrator.engine.datapath import packet_socket_io, xdp_socket_io
 from orchestrator.engine.datapath.mmsg_batch import UNSENT
+from orchestrator.engine.datapath.rig import Rig
+from orchestrator.engine.index_types import FrameIndex
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.descriptor_pool import give_back, take
+from orchestrator.engine.node.world_arrays import World
 
 PACKET, XDP = range(2)
 """Values of `Rig.backend`."""
 
 
 @compiled
-def begin(w, rig):
+def begin(w: World, rig: Rig) -> None:
     """Give the ports rows to receive into."""
     if rig.backend[0] == XDP:
         xdp_socket_io.fill_rings(w, rig.rings)
@@ -39,7 +42,7 @@ def begin(w, rig):
 
 
 @compiled
-def poll_ports(w, rig):
+def poll_ports(w: World, rig: Rig) -> int:
     """Number of sockets with frames, of nodes and then of hosts of programs; less than 0: -errno.
 
     `rig.polled` tells which, in the same order; XDP sockets are not in it.
@@ -57,7 +60,7 @@ def poll_ports(w, rig):
 
 
 @inlined
-def is_readable(rig, place):
+def is_readable(rig: Rig, place: int) -> int:
     """True if the last `poll_ports` reported frames at this socket."""
     if rig.backend[0] == XDP and place < rig.sockets.size:
         return xdp_socket_io.has_waiting_frame(rig.rings, place)
@@ -65,7 +68,7 @@ def is_readable(rig, place):
 
 
 @inlined
-def receive(rig, node):
+def receive(rig: Rig, node: int) -> int:
     """Take what has arrived at a node, at most one batch; the number of frames, or -errno."""
     if rig.backend[0] == XDP:
         return xdp_socket_io.receive(rig.rings, rig.incoming, node)
@@ -73,7 +76,7 @@ def receive(rig, node):
 
 
 @inlined
-def arm(rig, k, slot):
+def arm(rig: Rig, k: int, slot: int) -> None:
     """Give the port that frame k came from a row for another one."""
     if rig.backend[0] == XDP:
         xdp_socket_io.refill(rig.rings, rig.rings.origin[k], slot, rig.incoming.octets.shape[1])
@@ -82,7 +85,7 @@ def arm(rig, k, slot):
 
 
 @inlined
-def post(w, rig, wire, slot, known, length):
+def post(w: World, rig: Rig, wire: int, slot: FrameIndex, known: int, length: int) -> None:
     """Put a frame behind those that the next `flush` sends; zeros follow its `known` octets."""
     if rig.backend[0] == XDP:
         xdp_socket_io.post(w, rig.rings, rig.outgoing, wire, slot, known, length)
@@ -91,7 +94,7 @@ def post(w, rig, wire, slot, known, length):
 
 
 @compiled
-def flush(w, rig, node, first, last):
+def flush(w: World, rig: Rig, node: int, first: int, last: int) -> None:
     """Send what was posted for the wires from `first` to before `last`, all of one node, and empty
     their outboxes."""
     if rig.backend[0] == XDP:

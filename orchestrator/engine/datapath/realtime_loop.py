@@ -8,6 +8,8 @@ of a thread the same. The clock is that of `pace`.
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.datapath import (
     arrival_times,
     departure_times,
@@ -39,6 +41,7 @@ from orchestrator.engine.datapath.link_counters import (
 from orchestrator.engine.datapath.mac_learning import bridged, rewrite_bridged
 from orchestrator.engine.datapath.named_tuple_pointer import by_reference
 from orchestrator.engine.datapath.neighbour_replies import is_answered
+from orchestrator.engine.datapath.rig import Rig
 from orchestrator.engine.frames.address_index import row_of
 from orchestrator.engine.frames.frame_codec import FOREIGN, decode
 from orchestrator.engine.frames.frame_type import (
@@ -52,6 +55,7 @@ from orchestrator.engine.frames.host_frames import decode_host, rewrite_host, so
 from orchestrator.engine.frames.ipv6_header import rewrite_header
 from orchestrator.engine.frames.roce_frame_types import encode_frame, extend_sequence
 from orchestrator.engine.histogram import add
+from orchestrator.engine.index_types import FrameIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.control_frames import push_control
 from orchestrator.engine.node.descriptor_pool import take
@@ -66,6 +70,7 @@ from orchestrator.engine.node.frame_capture import (
 from orchestrator.engine.node.link_delivery import receive
 from orchestrator.engine.node.receive_path import forward_by
 from orchestrator.engine.node.telemetry_stamping import decode_stamps, encode_stamps
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     ALTERED,
     BRIDGED,
@@ -78,6 +83,7 @@ from orchestrator.engine.records import (
     SWITCH,
     WRONG_IPV4,
     WRONG_UDP,
+    Frame,
 )
 
 ENDED = 1
@@ -87,7 +93,7 @@ EVENTS_PER_FLUSH = 64
 
 
 @compiled
-def flush_outbox(w, rig):
+def flush_outbox(w: World, rig: Rig) -> None:
     """Put the frames in the outbox on their wires, socket by socket."""
     first = 0
     wires = rig.wires.shape[0]
@@ -106,7 +112,7 @@ def flush_outbox(w, rig):
 
 
 @compiled
-def run_due_events(w, now, done):
+def run_due_events(w: World, now: int, done: int) -> int:
     """Carry out what is due by `now`, but no more than a flush of the wires has room for, of which
     `done` were carried out before; returns how many these are then."""
     before = done
@@ -120,7 +126,7 @@ def run_due_events(w, now, done):
 
 
 @inlined
-def run_all_due_events(w, rig, now, done):
+def run_all_due_events(w: World, rig: Rig, now: int, done: int) -> int:
     """Carry out everything that is due by `now`. Of the frames that this puts into the outboxes as
     many may wait there as one flush has room for; `done` and the answer are events since the last.
     """
@@ -133,14 +139,14 @@ def run_all_due_events(w, rig, now, done):
 
 
 @inlined
-def is_reply(w, port, frame):
+def is_reply(w: World, port: PortIndex, frame: Frame) -> bool:
     """True for a host's reply to a neighbour (`neighbour_replies`): no frame of the plan, it stands
     in no capture."""
     return frame.kind == BRIDGED and w.nodes[w.ports[port].node].kind != SWITCH
 
 
 @compiled
-def flush_socket(w, rig, socket, first, last):
+def flush_socket(w: World, rig: Rig, socket: int, first: int, last: int) -> None:
     """Send what waits for the wires from `first` to before `last`, all of one socket."""
     now = current_time(rig)
     timed = rig.departures[departure_times.REQUESTED] != 0
@@ -196,7 +202,7 @@ def flush_socket(w, rig, socket, first, last):
 
 
 @compiled
-def is_program_frame(w, octets, frame):
+def is_program_frame(w: World, octets: np.ndarray, frame: Frame) -> bool:
     """True if the frame belongs to a flow of programs; writes that flow into the descriptor."""
     if 0 <= frame.flow < w.flows.size and w.flows[frame.flow].mode == PROGRAMS:
         return w.flows[frame.flow].destination == frame.destination
@@ -212,7 +218,7 @@ def is_program_frame(w, octets, frame):
 
 
 @compiled
-def decode_frame(w, octets, length, index):
+def decode_frame(w: World, octets: np.ndarray, length: int, index: FrameIndex) -> bool:
     """Decode a frame into row `index`; False when no node of this run sent it."""
     frame = w.frames[index]
     if length > octets.size:
@@ -231,7 +237,7 @@ def decode_frame(w, octets, length, index):
 
 
 @inlined
-def extend_packet_number(w, port, frame):
+def extend_packet_number(w: World, port: PortIndex, frame: Frame) -> None:
     """Give a RoCEv2 packet that is where it was sent to its whole number: its octets have 24 bits
     of it."""
     if frame.kind != DATA or frame.flow == NONE or w.nodes[w.ports[port].node].kind == SWITCH:
@@ -242,7 +248,7 @@ def extend_packet_number(w, port, frame):
 
 
 @compiled
-def process_batch(w, rig, socket, until):
+def process_batch(w: World, rig: Rig, socket: int, until: int) -> int:
     """Hand what arrived at a socket to its node; how many frames there were.
 
     What arrives after `until` counts as of then: no event beyond the end is carried out. What the
@@ -311,7 +317,7 @@ def process_batch(w, rig, socket, until):
 
 
 @compiled
-def receive_program_frames(w, rig, host, until):
+def receive_program_frames(w: World, rig: Rig, host: int, until: int) -> int:
     """Queue what programs of a host have sent, while there is room; how many frames there were."""
     if not has_host_queue_space(w, rig, host):
         return 0
@@ -322,7 +328,7 @@ def receive_program_frames(w, rig, host, until):
 
 
 @compiled
-def receive_all(w, rig, until):
+def receive_all(w: World, rig: Rig, until: int) -> int:
     """Take a batch in from every socket that has something. Returns 0, or -errno.
 
     The turn goes on meanwhile: time is bound by its beginning, so that it does not outrun what
@@ -342,7 +348,7 @@ def receive_all(w, rig, until):
 
 
 @compiled
-def loop_iteration(w, rig, until):
+def loop_iteration(w: World, rig: Rig, until: int) -> int:
     """Carry out what is due by now, then take in a batch from each socket that has something.
 
     Returns 0; ENDED at `until`; -1 when a socket failed.
@@ -364,7 +370,7 @@ def loop_iteration(w, rig, until):
 
 
 @compiled
-def drive(w, rig, until):
+def drive(w: World, rig: Rig, until: int) -> int:
     """Drive a world in real time up to `until` (ps) or until its clock's `stop` is set.
 
     Returns 0, or -1 when a socket failed.
@@ -373,7 +379,7 @@ def drive(w, rig, until):
 
 
 @compiled
-def drive_by_reference(w, rig, until):
+def drive_by_reference(w: World, rig: Rig, until: int) -> int:
     """`drive`, of a rig that is at hand by reference."""
     port_backend.begin(w, rig)
     if rig.host_sockets.size > 0:

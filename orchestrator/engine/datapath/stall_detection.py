@@ -11,11 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.datapath.libc import clock_gettime, getrusage, monotonic_ns, pread
+from orchestrator.engine.datapath.rig import Rig
+from orchestrator.engine.index_types import int64
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.world_arrays import World
 
 
 @compiled
-def watch_clock(until_ns, floor_ns, gaps, least, stamp):
+def watch_clock(
+    until_ns: int, floor_ns: int, gaps: np.ndarray, least: np.ndarray, stamp: np.ndarray
+) -> int:
     """Spin until a time of CLOCK_MONOTONIC; how many gaps above `floor_ns` there were.
 
     `gaps` int64[n, 2] takes the beginning and length of the first n of them (ns), `least` int64[1]
@@ -99,11 +104,11 @@ def words(floor_ns: int) -> np.ndarray:
 
 
 @compiled
-def second_number(text, octets):
+def second_number(text: np.ndarray, octets: int) -> int:
     """The second of some decimal numbers in the first octets of a text; NONE: there is none."""
-    found, number, inside = 0, np.int64(0), False
+    found, number, inside = 0, int64(0), False
     for place in range(octets):
-        digit = np.int64(text[place]) - 48
+        digit = int64(text[place]) - 48
         if 0 <= digit <= 9:
             number = 10 * number + digit if inside else digit
             inside = True
@@ -116,31 +121,31 @@ def second_number(text, octets):
 
 
 @compiled
-def query_thread_usage(rig):
+def query_thread_usage(rig: Rig) -> None:
     """Read the kernel's accounting of this thread into the words of `rig.stalled`."""
     stalled = rig.stalled
     clock_gettime(CLOCK_THREAD_CPUTIME, rig.usage.ctypes.data)
     stalled[CPU_NS] = rig.usage[0] * 1_000_000_000 + rig.usage[1]
     getrusage(RUSAGE_THREAD, rig.usage.ctypes.data)
     stalled[SLEPT] = rig.usage[GIVEN_AWAY]
-    octets = np.int64(pread(stalled[FILE], rig.schedstat.ctypes.data, rig.schedstat.size, 0))
+    octets = int64(pread(stalled[FILE], rig.schedstat.ctypes.data, rig.schedstat.size, 0))
     stalled[WAITED_NS] = second_number(rig.schedstat, octets)
 
 
 @inlined
-def now_ns(rig):
+def now_ns(rig: Rig) -> int:
     """The reading of CLOCK_MONOTONIC that the loop took last (ns)."""
     return rig.stamp[0] * 1_000_000_000 + rig.stamp[1]
 
 
 @inlined
-def work_done(w, rig):
+def work_done(w: World, rig: Rig) -> int:
     """Events carried out and frames taken in so far."""
     return w.clock[0].events + rig.stalled[FRAMES]
 
 
 @compiled
-def begin_stall_detection(w, rig, now):
+def begin_stall_detection(w: World, rig: Rig, now: int) -> None:
     """The loop begins, at `now` (CLOCK_MONOTONIC, ns): from here on turns are looked at."""
     query_thread_usage(rig)
     stalled = rig.stalled
@@ -152,7 +157,7 @@ def begin_stall_detection(w, rig, now):
 
 
 @compiled
-def query_thread_usage_at(rig, now):
+def query_thread_usage_at(rig: Rig, now: int) -> int:
     """Query at `now`; the time of the answers: later if a stall fell between two of them, which
     one of them would count for one iteration and the other for the next."""
     for _ in range(TRIES):
@@ -166,7 +171,7 @@ def query_thread_usage_at(rig, now):
 
 
 @compiled
-def record_iteration(w, rig, now, work):
+def record_iteration(w: World, rig: Rig, now: int, work: int) -> int:
     """Ask the kernel, and keep the turn that ended just now where it was a long one of the run;
     its row, NONE where it has none. `rig.stalled[QUERIED_NS]`: when it ended, `now` or later."""
     stalled = rig.stalled
@@ -199,13 +204,13 @@ def record_iteration(w, rig, now, work):
 
 
 @inlined
-def check_last_iteration(w, rig):
+def check_last_iteration(w: World, rig: Rig) -> int:
     """A turn has begun, and the clock was read: the row of the one before it, mostly NONE."""
     stalled = rig.stalled
     now = now_ns(rig)
     work = work_done(w, rig)
     took = now - stalled[BEGAN_NS]
-    row = np.int64(NONE)
+    row = int64(NONE)
     if took > stalled[FLOOR_NS] or now > stalled[QUERY_NS]:
         row = record_iteration(w, rig, now, work)
         now = stalled[QUERIED_NS]
@@ -219,7 +224,7 @@ def check_last_iteration(w, rig):
 
 
 @compiled
-def end_backlog(w, rig, row):
+def end_backlog(w: World, rig: Rig, row: int) -> None:
     """Write the backlog of a stall into its row: the work due by the beginning of this
     iteration, now carried out."""
     rig.stalls[row, AFTER] = work_done(w, rig) - rig.stalled[BEGAN_WORK]

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ctypes
 
+import numpy as np
+
 from orchestrator.engine.jit import DISABLED, inlined
 from orchestrator.engine.lazy_imports import LazyIntrinsic
 
@@ -32,41 +34,41 @@ _store = LazyIntrinsic("orchestrator.engine.intrinsics.atomic_intrinsics:store")
 
 if DISABLED:
 
-    def load_index(address):
+    def load_index(address: int) -> int:
         """The index (0 to 2^32 - 1) at an address, before anything that is loaded after it."""
         return ctypes.c_uint32.from_address(int(address)).value
 
-    def store_index(address, value):
+    def store_index(address: int, value: int) -> None:
         """Store the low 32 bits of an index, after all that was loaded or stored before it."""
         ctypes.c_uint32.from_address(int(address)).value = int(value) & 0xFFFFFFFF
 
-    def load_entry(address):
+    def load_entry(address: int) -> int:
         """The int64 at an address: part of a ring's entry that is ours at the time."""
         return ctypes.c_int64.from_address(int(address)).value
 
-    def store_entry(address, value):
+    def store_entry(address: int, value: int) -> None:
         """Store an int64 at an address: part of a ring's entry that is ours at the time."""
         ctypes.c_int64.from_address(int(address)).value = int(value)
 
 else:
 
     @inlined
-    def load_index(address):
+    def load_index(address: int) -> int:
         """The index (0 to 2^32 - 1) at an address, before anything that is loaded after it."""
         return _acquire(address)
 
     @inlined
-    def store_index(address, value):
+    def store_index(address: int, value: int) -> None:
         """Store the low 32 bits of an index, after all that was loaded or stored before it."""
         _release(address, value)
 
     @inlined
-    def load_entry(address):
+    def load_entry(address: int) -> int:
         """The int64 at an address: part of a ring's entry that is ours at the time."""
         return _load(address)
 
     @inlined
-    def store_entry(address, value):
+    def store_entry(address: int, value: int) -> None:
         """Store an int64 at an address: part of a ring's entry that is ours at the time."""
         _store(address, value)
 
@@ -80,27 +82,27 @@ NEED_WAKEUP = 1
 
 
 @inlined
-def index_distance(theirs, ours):
+def index_distance(theirs: int, ours: int) -> int:
     """`theirs`, an index in 32 bits, less `ours` in 64: they are never 2^31 apart."""
     return ((theirs - ours + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 
 
 @inlined
-def filled_entries(ring):
+def filled_entries(ring: np.ndarray) -> int:
     """Number of entries that wait to be taken, of a ring that we consume."""
     ring[SEEN] = ring[AT] + index_distance(load_index(ring[PRODUCER]), ring[AT])
     return ring[SEEN] - ring[AT]
 
 
 @inlined
-def release_until(ring, index):
+def release_until(ring: np.ndarray, index: int) -> None:
     """Give the entries before `index` back to the kernel, of a ring that we consume."""
     ring[AT] = index
     store_index(ring[CONSUMER], index)
 
 
 @inlined
-def free_entries(ring):
+def free_entries(ring: np.ndarray) -> int:
     """Number of free entries of a ring that we produce; reads the ring again only if it is full."""
     left = ring[SIZE] - (ring[AT] - ring[SEEN])
     if left == 0:
@@ -109,26 +111,26 @@ def free_entries(ring):
 
 
 @inlined
-def unconsumed(ring):
+def unconsumed(ring: np.ndarray) -> int:
     """Number of submitted entries that the kernel has not taken yet."""
     ring[SEEN] = ring[AT] + index_distance(load_index(ring[CONSUMER]), ring[AT])
     return ring[AT] - ring[SEEN]
 
 
 @inlined
-def submit_until(ring, index):
+def submit_until(ring: np.ndarray, index: int) -> None:
     """Submit the entries before `index` to the kernel, of a ring that we produce."""
     ring[AT] = index
     store_index(ring[PRODUCER], index)
 
 
 @inlined
-def entry_address(ring, index, octets):
+def entry_address(ring: np.ndarray, index: int, octets: int) -> int:
     """The address of an entry of `octets` octets."""
     return ring[ENTRIES] + (index & (ring[SIZE] - 1)) * octets
 
 
 @inlined
-def needs_wakeup(ring):
+def needs_wakeup(ring: np.ndarray) -> bool:
     """True if the kernel waits to be called before it goes on with this ring."""
     return ring[FLAGS] != 0 and load_index(ring[FLAGS]) & NEED_WAKEUP != 0

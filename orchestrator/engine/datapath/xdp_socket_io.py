@@ -29,9 +29,12 @@ from orchestrator.engine.datapath.libc import (
     recvfrom,
     sendto,
 )
+from orchestrator.engine.datapath.mmsg_batch import Batch
 from orchestrator.engine.datapath.xdp_ring import load_entry, store_entry
+from orchestrator.engine.index_types import FrameIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.descriptor_pool import give_back, take
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NONE
 
 HEADROOM = 256
@@ -67,7 +70,7 @@ def no_rings() -> Rings:
 
 
 @compiled
-def fill_rings(w, xdp):
+def fill_rings(w: World, xdp: Rings) -> None:
     """Give every socket the rows that it is to receive into."""
     for s in range(xdp.sockets.shape[0]):
         while xdp.sockets[s, STOCK] < xdp.rings[s, FILL, of.SIZE]:
@@ -79,7 +82,7 @@ def fill_rings(w, xdp):
 
 
 @inlined
-def refill(xdp, s, slot, stride):
+def refill(xdp: Rings, s: int, slot: int, stride: int) -> None:
     """Let the kernel receive into a row for socket s; as many rows as the ring holds are there."""
     ring = xdp.rings[s, FILL]
     store_entry(of.entry_address(ring, ring[of.AT], ROW_OCTETS), slot * stride)
@@ -87,7 +90,7 @@ def refill(xdp, s, slot, stride):
 
 
 @compiled
-def has_waiting_frame(xdp, node):
+def has_waiting_frame(xdp: Rings, node: int) -> bool:
     """True if a frame waits in any socket of a node."""
     found = 0
     for s in range(xdp.first[node], xdp.first[node + 1]):
@@ -96,7 +99,7 @@ def has_waiting_frame(xdp, node):
 
 
 @compiled
-def receive(xdp, batch, node):
+def receive(xdp: Rings, batch: Batch, node: int) -> int:
     """Take what has arrived at a node, at most one batch; the number of frames.
 
     As `syscalls.receive`: frame k lies in row slots[k], came in through port ports[k], is
@@ -126,7 +129,7 @@ def receive(xdp, batch, node):
 
 
 @inlined
-def _read(batch, k, entry):
+def _read(batch: Batch, k: int, entry: int) -> None:
     """Message k is the frame of an entry of RX; it is moved where a driver put it elsewhere."""
     stride = batch.octets.shape[1]
     address = load_entry(entry)
@@ -141,13 +144,15 @@ def _read(batch, k, entry):
 
 
 @inlined
-def longest(octets):
+def longest(octets: np.ndarray) -> int:
     """The longest frame that a row holds: the end of it lies in the next one's headroom."""
     return octets.shape[1] - HEADROOM
 
 
 @compiled
-def post(w, xdp, batch, wire, slot, known, length):
+def post(
+    w: World, xdp: Rings, batch: Batch, wire: int, slot: FrameIndex, known: int, length: int
+) -> None:
     """Put a frame behind those that the next `flush` of its wire sends, zeros behind the first
     `known` octets. One that cannot be is counted as unsent, and its row given back."""
     s = xdp.sender[wire]
@@ -169,7 +174,7 @@ def post(w, xdp, batch, wire, slot, known, length):
 
 
 @compiled
-def start_transmission(w, xdp, batch, s):
+def start_transmission(w: World, xdp: Rings, batch: Batch, s: int) -> None:
     """Have the kernel send what was handed to socket s, and take back the rows it is done with.
 
     One call sends some tens of frames. EBUSY: the interface dropped the last frame that was taken.
@@ -200,7 +205,7 @@ def start_transmission(w, xdp, batch, s):
 
 
 @compiled
-def reclaim_unsent(w, xdp, batch, s):
+def reclaim_unsent(w: World, xdp: Rings, batch: Batch, s: int) -> None:
     """Take back what the kernel has not taken from socket s, and does not while it cannot send."""
     ring = xdp.rings[s, TX]
     left = of.unconsumed(ring)
@@ -212,7 +217,7 @@ def reclaim_unsent(w, xdp, batch, s):
 
 
 @compiled
-def reclaim_sent(w, xdp, s):
+def reclaim_sent(w: World, xdp: Rings, s: int) -> None:
     """Give the rows of the frames that socket s has sent back to the pool."""
     ring = xdp.rings[s, DONE]
     count = of.filled_entries(ring)
@@ -227,7 +232,7 @@ def reclaim_sent(w, xdp, s):
 
 
 @compiled
-def service_rings(w, xdp, batch):
+def service_rings(w: World, xdp: Rings, batch: Batch) -> None:
     """Maintain the sockets once per iteration: sent rows return to the pool, frames that the
     kernel did not take at once are offered again, and a driver that waits for rows is woken."""
     for s in range(xdp.sockets.shape[0]):

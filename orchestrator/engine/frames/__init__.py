@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from orchestrator.engine.frames import captured_codec, frame_codec
@@ -15,11 +17,12 @@ from orchestrator.engine.frames.type_registry import captured_tables, type_table
 __all__ = ["FOREIGN", "captured_tables", "decode", "encode", "type_table"]
 
 
-def encode(frame: np.record, octets: np.ndarray) -> int:
+def encode(frame: Any, octets: np.ndarray) -> int:
     """Write the known octets of a frame; how many there were (`codec.encode`)."""
-    return int(frame_codec.encode(type_table(), frame, octets))
+    types: Any = type_table()
+    return frame_codec.encode(types, frame, octets)
 
 
-def decode(octets: np.ndarray, length: int, frame: np.record) -> int:
+def decode(octets: np.ndarray, length: int, frame: Any) -> int:
     """Fill a descriptor from octets; its kind, or FOREIGN (`captured_codec`)."""
-    return int(captured_codec.decode_captured(captured_tables(), octets, length, frame))
+    return captured_codec.decode_captured(captured_tables(), octets, length, frame)

@@ -23,13 +23,13 @@ UNKNOWN = -1
 
 
 @compiled
-def mac_of(index):
+def mac_of(index: int) -> int:
     """The MAC address of an address index, as a 48-bit integer."""
     return MAC_PREFIX | ((index & GROUP) << 16) | (index & 0xFFFFFF)
 
 
 @compiled
-def ip_of(index):
+def ip_of(index: int) -> int:
     """The IPv4 address of an address index, as a 32-bit integer."""
     if index & GROUP != 0:
         return GROUP_IP_PREFIX | (index & 0xFFFFFF)
@@ -37,7 +37,7 @@ def ip_of(index):
 
 
 @compiled
-def index_of_mac(mac):
+def index_of_mac(mac: int) -> int:
     """The address index of a MAC address; UNKNOWN when it is not an emulated one."""
     if mac & ~0xFFFFFF & ~MULTICAST != MAC_PREFIX:
         return UNKNOWN
@@ -45,13 +45,13 @@ def index_of_mac(mac):
 
 
 @compiled
-def row_of(index):
+def row_of(index: int) -> int:
     """The row of an address index in tables of addresses, those of groups included."""
     return index & 0xFFFFFF
 
 
 @compiled
-def index_of_ip(ip):
+def index_of_ip(ip: int) -> int:
     """The address index of an IPv4 address; UNKNOWN when it is not an emulated one."""
     if ip & ~0xFFFFFF == GROUP_IP_PREFIX:
         return GROUP | (ip & 0xFFFFFF)

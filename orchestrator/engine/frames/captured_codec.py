@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.big_endian import get16
 from orchestrator.engine.frames.frame_codec import decode
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import Frame
 
 
 @compiled
-def header_shape(octets, length):
+def header_shape(octets: np.ndarray, length: int) -> int:
     """Row of the tables of `type_registry.captured_tables` for the headers that a frame has, by its
     EtherTypes: up to two VLAN tags, IPv6 or not."""
     tags, place = 0, at.VLAN
@@ -25,7 +28,7 @@ def header_shape(octets, length):
 
 
 @compiled
-def decode_captured(tables, octets, length, frame):
+def decode_captured(tables: np.ndarray, octets: np.ndarray, length: int, frame: Frame) -> int:
     """`decode` of a frame whose headers are not known before: by those that it has.
 
     `tables` is FRAME_TYPE[shapes, KINDS] (`type_registry.captured_tables`).

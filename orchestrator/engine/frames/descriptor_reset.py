@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.engine.index_types import FlowIndex
 from orchestrator.engine.jit import inlined, plain
-from orchestrator.engine.records import FRAME, NONE
+from orchestrator.engine.records import FRAME, NONE, Frame
 
 
 @inlined
-def reset_descriptor(frame, kind, length, priority, flow, source, destination):
+def reset_descriptor(
+    frame: Frame,
+    kind: int,
+    length: int,
+    priority: int,
+    flow: FlowIndex,
+    source: int,
+    destination: int,
+) -> None:
     """Make a descriptor that of a new frame, of which is known what every frame has.
 
     It is in no list, delay line, port or buffer; it says nothing and has passed no router. The
@@ -48,7 +57,7 @@ def reset_descriptor(frame, kind, length, priority, flow, source, destination):
 
 
 @inlined
-def clear_message(message, kind):
+def clear_message(message: Frame, kind: int) -> None:
     """Let a kernel begin a message: what it may say is neutral, whatever was said before."""
     message.kind = kind
     message.feedback = 0

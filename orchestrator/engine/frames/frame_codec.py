@@ -50,12 +50,14 @@ from orchestrator.engine.frames.frame_field import (
     WORD,
     WRITTEN,
 )
+from orchestrator.engine.frames.frame_type import TypeRow
 from orchestrator.engine.frames.ipv4_header import checksum
 from orchestrator.engine.frames.ipv6_header import put_udp_checksum
 from orchestrator.engine.frames.roce_icrc import ICRC_OCTETS, is_icrc, put_icrc, put_last_icrc
+from orchestrator.engine.index_types import Rows, int64
 from orchestrator.engine.jit import DISABLED, compiled, inlined
 from orchestrator.engine.lazy_imports import LazyIntrinsic
-from orchestrator.engine.records import FRAME, NONE
+from orchestrator.engine.records import FRAME, NONE, Frame
 
 NAMES = FRAME.names or ()
 
@@ -87,23 +89,23 @@ FOREIGN = -1
 
 
 @inlined
-def number_at(octets, place, size):
+def number_at(octets: np.ndarray, place: int, size: int) -> int:
     """The big-endian number of `size` octets at `place`; eight are two's complement."""
-    value = np.int64(0)
+    value = int64(0)
     for k in range(size):
-        value = (value << 8) | np.int64(octets[place + k])
+        value = (value << 8) | int64(octets[place + k])
     return value
 
 
 @inlined
-def join(octets, place, size, value):
+def join(octets: np.ndarray, place: int, size: int, value: int) -> None:
     """Write the bits of a big-endian number to those that are there."""
     for k in range(size):
         octets[place + k] |= (value >> (8 * (size - 1 - k))) & 0xFF
 
 
 @compiled
-def on_wire(t, k, value):
+def on_wire(t: TypeRow, k: int, value: int) -> int:
     """Encoded number of field `k` of a type for a value of the descriptor."""
     if t.fields[k, OP] == MAC:
         return mac_of(value)
@@ -119,7 +121,7 @@ def on_wire(t, k, value):
 
 
 @compiled
-def off_wire(t, k, wire):
+def off_wire(t: TypeRow, k: int, wire: int) -> int:
     """The value that the octets of field `k` of a type say."""
     if t.fields[k, OP] == MAC:
         return index_of_mac(wire)
@@ -134,34 +136,34 @@ def off_wire(t, k, wire):
 
 
 @inlined
-def near_wire(t, k, frame):
+def near_wire(t: TypeRow, k: int, frame: Frame) -> int:
     """Encoded number of a field that is relative to another word."""
     beyond = read_word(frame, t.fields[k, WORD]) + 1
     return (read_word(frame, t.fields[k, RELATIVE]) + beyond) & t.fields[k, MASK]
 
 
 @inlined
-def off_near(t, k, wire, frame):
+def off_near(t: TypeRow, k: int, wire: int, frame: Frame) -> int:
     """The value of such a field, of a frame whose other word is known."""
     return ((wire - read_word(frame, t.fields[k, RELATIVE])) & t.fields[k, MASK]) - 1
 
 
 @compiled
-def sampled_length(mark):
+def sampled_length(mark: int) -> int:
     """Length of a message about a tagged frame of `mark` octets, whose beginning it repeats."""
     msdu = min(max(mark - at.MSDU, 0), at.CNM_MSDU_OCTETS)
     return max(at.CNM_MSDU + msdu, at.MINIMUM)
 
 
 @inlined
-def sample_end(t, mark):
+def sample_end(t: TypeRow, mark: int) -> int:
     """Length of a message of type `t` about a frame of `mark` octets, with the tags of `t`."""
     msdu = min(max(mark - t.msdu, 0), at.CNM_MSDU_OCTETS)
     return max(t.sample + msdu, at.MINIMUM)
 
 
 @compiled
-def encode(types, frame, octets):
+def encode(types: Rows[int, TypeRow], frame: Frame, octets: np.ndarray) -> int:
     """Write the known octets of the frame that a descriptor stands for.
 
     Returns how many were written; the rest up to the frame's length is zeros, which the caller
@@ -174,7 +176,7 @@ def encode(types, frame, octets):
 
 
 @compiled
-def encode_by(t, frame, octets):
+def encode_by(t: TypeRow, frame: Frame, octets: np.ndarray) -> int:
     """The same by a row of the table of types: that of the frame's kind, or another layout of it.
 
     A frame whose last octets are an ICRC is written whole, where `octets` has room for it.
@@ -210,7 +212,7 @@ def encode_by(t, frame, octets):
 
 
 @inlined
-def looks_like(t, octets, begin, end):
+def looks_like(t: TypeRow, octets: np.ndarray, begin: int, end: int) -> bool:
     """True if the fixed octets from `begin` to before `end` are those of a type."""
     for k in range(t.telling_used):
         place = t.telling[k]
@@ -220,13 +222,13 @@ def looks_like(t, octets, begin, end):
 
 
 @inlined
-def has_invalid_values(t, k):
+def has_invalid_values(t: TypeRow, k: int) -> bool:
     """True if field `k` of a type has invalid encodings: most numbers have none."""
     return t.fields[k, FLAGS] & CHECKED != 0 or t.fields[k, OP] not in (NUMBER, NEAR)
 
 
 @compiled
-def is_field_valid(t, k, octets, length):
+def is_field_valid(t: TypeRow, k: int, octets: np.ndarray, length: int) -> bool:
     """True if the octets of field `k` are valid for a frame of this type, of `length` octets."""
     op, place, flags = t.fields[k, OP], t.fields[k, AT], t.fields[k, FLAGS]
     if op == CHECKSUM:
@@ -247,7 +249,7 @@ def is_field_valid(t, k, octets, length):
 
 
 @compiled
-def matches_type(t, octets, length, held):
+def matches_type(t: TypeRow, octets: np.ndarray, length: int, held: int) -> bool:
     """True if a frame, of which `held` octets are there, is of a type."""
     if held < t.needs or length < t.least or not looks_like(t, octets, 0, t.needs):
         return False
@@ -263,7 +265,7 @@ def matches_type(t, octets, length, held):
 
 
 @compiled
-def has_sample(t, octets, length, held):
+def has_sample(t: TypeRow, octets: np.ndarray, length: int, held: int) -> bool:
     """True if the frame that a message is about has a known type and a complete header."""
     end = t.sample + at.DATA_HEADER - at.MSDU
     if t.sample == 0 or held < end or not looks_like(t, octets, t.sample, end):
@@ -275,7 +277,7 @@ def has_sample(t, octets, length, held):
 
 
 @compiled
-def decode(types, octets, length, frame):
+def decode(types: Rows[int, TypeRow], octets: np.ndarray, length: int, frame: Frame) -> int:
     """Fill `frame` from a received frame of `length` octets; returns its kind, or FOREIGN.
 
     `octets` may hold only the beginning of the frame (a snapped row). Every field is set; for a
@@ -296,7 +298,7 @@ def decode(types, octets, length, frame):
 
 
 @compiled
-def fill(t, octets, length, held, kind, frame):
+def fill(t: TypeRow, octets: np.ndarray, length: int, held: int, kind: int, frame: Frame) -> None:
     """Set every field of a descriptor from the octets of a frame that is of a type."""
     reset_descriptor(frame, kind, length, 0, NONE, NONE, NONE)
     with_sample = has_sample(t, octets, length, held)

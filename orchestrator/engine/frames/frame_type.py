@@ -22,6 +22,7 @@ from orchestrator.engine.frames.frame_field import (
     Field,
     check_number,
 )
+from orchestrator.engine.records import Record, record_of
 from orchestrator.engine.settable_fields import LONGEST_FRAME
 
 KINDS = 64
@@ -43,37 +44,39 @@ they stay, with the descriptor's TOS where there is an IP header."""
 OPAQUE = 0
 """`known` of a type whose octets are not ours to write."""
 
-FRAME_TYPE = np.dtype(
-    [
-        *(
-            (name, np.int64)
-            for name in (
-                "described",  # 1: there is such a type
-                "carried",  # QUEUED, CONTROL or LINK
-                "is_ip",
-                "rewrite",
-                "octets",  # of one that a point sends; 0: as long as the frame it is about
-                "from_end",  # 1: one that a point sends comes from where that frame was going
-                "least",  # octets of the shortest
-                "known",  # octets that are written; zeros follow up to its length
-                "needs",  # octets that have to be there for it to be recognised
-                "stamps",  # the octet where room for stamps begins; 0: it has none
-                "sample",  # where the MSDU of the frame that it is about begins; 0: nowhere
-                "msdu",  # octet behind the addresses and tags: the EtherType of the payload
-                "ip",  # octet where its IP header begins; 0: it has none
-                "ip_version",  # 4 or 6; 0: no IP
-                "pcp_tags",  # VLAN tags, the outermost first, that have its priority; 0: none
-                "fields_used",
-                "telling_used",
-                "read_as",  # kind of a frame that is read by this row: its own, but for layouts
-                "turn",  # of row n: the kind that is tried n-th when octets are read; NONE
-            )
-        ),
-        ("fields", np.int64, (MOST_FIELDS, COLUMNS)),
-        ("template", np.uint8, (COMPARED_OCTETS,)),
-        ("mask", np.uint8, (COMPARED_OCTETS,)),  # bits of the template that tell the type
-        ("telling", np.uint8, (COMPARED_OCTETS,)),  # the octets that have such bits
-    ]
+
+class TypeRow(Record):
+    """A frame type as compiled functions see it."""
+
+    described: int  # 1: there is such a type
+    carried: int  # QUEUED, CONTROL or LINK
+    is_ip: int
+    rewrite: int
+    octets: int  # of one that a point sends; 0: as long as the frame it is about
+    from_end: int  # 1: one that a point sends comes from where that frame was going
+    least: int  # octets of the shortest
+    known: int  # octets that are written; zeros follow up to its length
+    needs: int  # octets that have to be there for it to be recognised
+    stamps: int  # the octet where room for stamps begins; 0: it has none
+    sample: int  # where the MSDU of the frame that it is about begins; 0: nowhere
+    msdu: int  # octet behind the addresses and tags: the EtherType of the payload
+    ip: int  # octet where its IP header begins; 0: it has none
+    ip_version: int  # 4 or 6; 0: no IP
+    pcp_tags: int  # VLAN tags, the outermost first, that have its priority; 0: none
+    fields_used: int
+    telling_used: int
+    read_as: int  # kind of a frame that is read by this row: its own, but for layouts
+    turn: int  # of row n: the kind that is tried n-th when octets are read; NONE
+    fields: np.ndarray
+    template: np.ndarray
+    mask: np.ndarray  # bits of the template that tell the type
+    telling: np.ndarray  # the octets that have such bits
+
+
+FRAME_TYPE = record_of(
+    TypeRow,
+    fields=(np.int64, (MOST_FIELDS, COLUMNS)),
+    **dict.fromkeys(("template", "mask", "telling"), (np.uint8, (COMPARED_OCTETS,))),
 )
 
 

@@ -7,19 +7,21 @@ frame.
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.address_index import UNKNOWN, index_of_ip, index_of_mac, mac_of
 from orchestrator.engine.frames.big_endian import get16, get32, get48, put16, put48
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.frames.ipv4_header import put_word
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import HOST
+from orchestrator.engine.records import HOST, Frame
 
 SHORTEST = at.DATA_HEADER
 
 
 @compiled
-def destination_of(octets, length):
+def destination_of(octets: np.ndarray, length: int) -> int:
     """The address index that a program's IPv4 packet goes to; UNKNOWN for any other frame.
 
     `octets` has the packet where it lies in a tagged frame; `length` is without the tag.
@@ -31,7 +33,9 @@ def destination_of(octets, length):
 
 
 @compiled
-def address_host(octets, source, destination, priority, length):
+def address_host(
+    octets: np.ndarray, source: int, destination: int, priority: int, length: int
+) -> int:
     """Write addresses and tag of a frame of `length` octets, tag included; returns its length."""
     put48(octets, 0, mac_of(destination))
     put48(octets, at.SOURCE_MAC, mac_of(source))
@@ -43,7 +47,7 @@ def address_host(octets, source, destination, priority, length):
 
 
 @compiled
-def decode_host(octets, length, frame):
+def decode_host(octets: np.ndarray, length: int, frame: Frame) -> bool:
     """Fill a descriptor from a tagged IPv4 frame between emulated addresses; False: it is none."""
     source = index_of_mac(get48(octets, at.SOURCE_MAC))
     destination = index_of_ip(get32(octets, at.IP + 16))
@@ -52,20 +56,26 @@ def decode_host(octets, length, frame):
     if get16(octets, at.VLAN) != at.VLAN_TYPE or get16(octets, at.TYPE) != at.IPV4_TYPE:
         return False
     reset_descriptor(
-        frame, HOST, length, get16(octets, at.VLAN + 2) >> 13, source, source, destination
+        frame,
+        HOST,
+        length,
+        get16(octets, at.VLAN + 2) >> 13,
+        source,  # type: ignore[arg-type]  # a flow's source address is its number
+        source,
+        destination,
     )
     frame.mark = get16(octets, at.IP) & 0xFF
     return True
 
 
 @compiled
-def source_of(octets):
+def source_of(octets: np.ndarray) -> int:
     """The address index that a program's packet comes from, by its IPv4 address; UNKNOWN."""
     return index_of_ip(get32(octets, at.IP + 12))
 
 
 @compiled
-def rewrite_host(octets, mark, hops):
+def rewrite_host(octets: np.ndarray, mark: int, hops: int) -> None:
     """Give a program's packet the TOS of its descriptor, and take `hops` from its TTL."""
     put_word(octets, at.IP, (get16(octets, at.IP) & 0xFF00) | (mark & 0xFF))
     put_word(octets, at.IP + 8, get16(octets, at.IP + 8) - (hops << 8))

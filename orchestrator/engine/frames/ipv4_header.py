@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.address_index import UNKNOWN, mac_of
 from orchestrator.engine.frames.big_endian import get16, put16, put48
@@ -9,7 +11,7 @@ from orchestrator.engine.jit import compiled, inlined
 
 
 @compiled
-def checksum(octets, ip):
+def checksum(octets: np.ndarray, ip: int) -> int:
     """The IPv4 header checksum (RFC 791) over the ten words at `ip`."""
     total = 0
     for word in range(10):
@@ -20,7 +22,9 @@ def checksum(octets, ip):
 
 
 @compiled
-def upper_layer_checksum(octets, addresses, end, length, protocol, skipped):
+def upper_layer_checksum(
+    octets: np.ndarray, addresses: int, end: int, length: int, protocol: int, skipped: int
+) -> int:
     """The one's complement checksum (RFC 1071) of the octets from behind an IP header without
     options to before `end`, with the pseudo-header (RFC 768; RFC 8200, 8.1) of `length`, `protocol`
     and the addresses, which begin at `addresses` and end the header. The word at `skipped` counts
@@ -38,7 +42,7 @@ def upper_layer_checksum(octets, addresses, end, length, protocol, skipped):
 
 
 @compiled
-def udp_checksum(octets, ip, end):
+def udp_checksum(octets: np.ndarray, ip: int, end: int) -> int:
     """The UDP checksum of the packet without options that begins at `ip` (RFC 768): over
     pseudo-header and datagram, of which zeros follow octet `end`. 0 is sent as 0xFFFF; the octets
     of the checksum itself count as 0.
@@ -51,7 +55,7 @@ def udp_checksum(octets, ip, end):
 
 
 @compiled
-def rewrite(octets, mark, hops):
+def rewrite(octets: np.ndarray, mark: int, hops: int) -> None:
     """Give a data frame's octets the TOS and the TTL that its descriptor says."""
     put_word(octets, at.IP, (get16(octets, at.IP) & 0xFF00) | (mark & 0xFF))
     protocol = get16(octets, at.IP + 8) & 0xFF
@@ -59,13 +63,13 @@ def rewrite(octets, mark, hops):
 
 
 @compiled
-def put_word(octets, place, new):
+def put_word(octets: np.ndarray, place: int, new: int) -> None:
     """Write a word of the frame's IP header where it differs; the checksum follows."""
     replace_word(octets, place, new, at.IP)
 
 
 @inlined
-def replace_word(octets, place, new, header):
+def replace_word(octets: np.ndarray, place: int, new: int, header: int) -> None:
     """Write a word of the IP header that begins at `header` where it differs; the checksum follows
     (RFC 1624)."""
     old = get16(octets, place)
@@ -79,7 +83,7 @@ def replace_word(octets, place, new, header):
 
 
 @compiled
-def address_hop(octets, source, destination):
+def address_hop(octets: np.ndarray, source: int, destination: int) -> None:
     """Write the MAC addresses of one hop: that of the address index `source`, unless it is UNKNOWN,
     and `destination`."""
     put48(octets, 0, destination)

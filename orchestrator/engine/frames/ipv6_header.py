@@ -6,9 +6,12 @@ table: index 7 is fd74:6261:636b::a00:7.
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.address_index import UNKNOWN, index_of_ip, ip_of
 from orchestrator.engine.frames.big_endian import get16, get32, get64, put16, put64
+from orchestrator.engine.frames.frame_type import TypeRow
 from orchestrator.engine.frames.ipv4_header import replace_word, upper_layer_checksum
 from orchestrator.engine.jit import compiled
 
@@ -24,7 +27,7 @@ UDP_CHECKSUM = HEADER + 6
 
 
 @compiled
-def udp_checksum(octets, ip, end):
+def udp_checksum(octets: np.ndarray, ip: int, end: int) -> int:
     """The UDP checksum of the packet that begins at `ip` (RFC 768): over pseudo-header and
     datagram, of which zeros follow octet `end`. 0 is sent as 0xFFFF.
     """
@@ -37,13 +40,13 @@ def udp_checksum(octets, ip, end):
 
 
 @compiled
-def put_udp_checksum(octets, ip, end):
+def put_udp_checksum(octets: np.ndarray, ip: int, end: int) -> None:
     """Write the UDP checksum of the IPv6 packet that begins at `ip`; zeros follow octet `end`."""
     put16(octets, ip + UDP_CHECKSUM, udp_checksum(octets, ip, end))
 
 
 @compiled
-def rewrite_header(t, octets, mark, hops):
+def rewrite_header(t: TypeRow, octets: np.ndarray, mark: int, hops: int) -> None:
     """Give the octets of a frame of type `t` the TOS or traffic class, and the TTL or hop limit,
     that its descriptor says. No UDP checksum covers either."""
     ip = t.ip
@@ -57,14 +60,14 @@ def rewrite_header(t, octets, mark, hops):
 
 
 @compiled
-def copy_address(octets, place, source):
+def copy_address(octets: np.ndarray, place: int, source: int) -> None:
     """Copy the IPv6 address at `source` to `place`."""
     put64(octets, place, get64(octets, source))
     put64(octets, place + 8, get64(octets, source + 8))
 
 
 @compiled
-def index_of_ipv6(octets, place):
+def index_of_ipv6(octets: np.ndarray, place: int) -> int:
     """The address index of the IPv6 address at `place`; UNKNOWN when it is not an emulated one."""
     if get64(octets, place) != PREFIX_HIGH or get32(octets, place + 8) != 0:
         return UNKNOWN

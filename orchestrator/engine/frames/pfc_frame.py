@@ -9,10 +9,11 @@ enable (IEEE 802.1Q, clause 36).
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import Frame
 
 
 @compiled
-def quanta_of(frame, priority):
+def quanta_of(frame: Frame, priority: int) -> int:
     """The quanta of a priority."""
     if priority < 2:
         word = frame.feedback
@@ -26,7 +27,7 @@ def quanta_of(frame, priority):
 
 
 @compiled
-def set_quanta(frame, priority, quanta):
+def set_quanta(frame: Frame, priority: int, quanta: int) -> None:
     """Set the quanta of a priority, at most 65 535."""
     shift = 16 * (priority & 1)
     keep = 0xFFFF << (16 - shift)

@@ -16,6 +16,10 @@ other octets of a payload are 0. The R_Key is 0.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from orchestrator.engine.frames import frame_layout as at
 from orchestrator.engine.frames.core_frame_types import (
     ENTROPY,
@@ -50,6 +54,7 @@ from orchestrator.engine.records import (
     ROCE_ACK,
     ROCE_CNP,
     ROCE_DATA,
+    Frame,
 )
 
 ACK_OPCODE = 0x11
@@ -196,7 +201,7 @@ ROCE_TYPES: tuple[FrameType, ...] = (_data(), _acknowledgement(), _notification(
 
 
 @inlined
-def layout_of(w, frame):
+def layout_of(w: Any, frame: Frame) -> int:
     """Row of the table of frame types by which a frame is written: its kind, or the layout of that
     for a flow that is a RoCEv2 queue pair."""
     if frame.flow < 0 or frame.flow >= w.flows.size or w.flows[frame.flow].roce == 0:
@@ -209,7 +214,7 @@ def layout_of(w, frame):
 
 
 @compiled
-def encode_frame(w, frame, octets):
+def encode_frame(w: Any, frame: Frame, octets: np.ndarray) -> int:
     """Write the known octets of a frame of a world by its layout; how many there were."""
     if frame.kind < 0 or frame.kind >= w.types.shape[0]:
         return 0
@@ -217,18 +222,18 @@ def encode_frame(w, frame, octets):
 
 
 @inlined
-def extend_sequence(number, near):
+def extend_sequence(number: int, near: int) -> int:
     """The sequence of which `number` has the low 24 bits, within 2^23 of `near`."""
     return near + (((number - near + (1 << (PSN_BITS - 1))) & PSN_MASK) - (1 << (PSN_BITS - 1)))
 
 
 @inlined
-def payload_octets(rest, segment, has_reth):
+def payload_octets(rest: int, segment: int, has_reth: int) -> int:
     """Octets of a packet's payload without padding, with `rest` octets of its message left."""
     return min(max(rest, 1 if has_reth else LEAST_PAYLOAD), segment)
 
 
 @inlined
-def roce_length(headers, payload, has_reth):
+def roce_length(headers: int, payload: int, has_reth: int) -> int:
     """Octets of a data frame with such a payload, RETH and padding included."""
     return headers + payload + (-payload & 3) + (RETH_OCTETS if has_reth else 0)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.frames.unaligned import native64
+from orchestrator.engine.index_types import int64
 from orchestrator.engine.jit import compiled
 
 CRC_POLYNOMIAL = 0xEDB88320
@@ -28,7 +29,7 @@ ONE, X_8 = 1 << 31, 1 << 23
 
 
 @compiled
-def crc_octet(crc, octet):
+def crc_octet(crc: int, octet: int) -> int:
     """The CRC-32 of Ethernet, reflected, one octet further; not complemented."""
     crc ^= octet
     for _ in range(8):
@@ -37,9 +38,9 @@ def crc_octet(crc, octet):
 
 
 @compiled
-def product(a, b):
+def product(a: int, b: int) -> int:
     """The product of two polynomials modulo Ethernet's."""
-    total = np.int64(0)
+    total = int64(0)
     for bit in range(32):
         if (a >> (31 - bit)) & 1 != 0:
             total ^= b
@@ -48,9 +49,9 @@ def product(a, b):
 
 
 @compiled
-def crc_zeros(crc, count):
+def crc_zeros(crc: int, count: int) -> int:
     """The CRC `count` octets of zeros further: times x to the power of eight times as many."""
-    power, square = np.int64(ONE), np.int64(X_8)
+    power, square = int64(ONE), int64(X_8)
     while count > 0:
         if count & 1 != 0:
             power = product(square, power)
@@ -60,7 +61,7 @@ def crc_zeros(crc, count):
 
 
 @compiled
-def crc_payload(crc, octets, begin, end):
+def crc_payload(crc: int, octets: np.ndarray, begin: int, end: int) -> int:
     """The CRC of octets `begin` to before `end`, in which long runs of zeros are common."""
     place = begin
     while place < end:
@@ -73,15 +74,15 @@ def crc_payload(crc, octets, begin, end):
             continue
         last = min(max(zeros, place) + 8, end)
         while place < last:
-            crc = crc_octet(crc, np.int64(octets[place]))
+            crc = crc_octet(crc, int64(octets[place]))
             place += 1
     return crc
 
 
 @compiled
-def icrc_of_ipv6(octets, ip, end):
+def icrc_of_ipv6(octets: np.ndarray, ip: int, end: int) -> int:
     """The same of an IPv6 packet: octet 0 keeps its version, the upper four bits."""
-    crc = np.int64(0xFFFFFFFF)
+    crc = int64(0xFFFFFFFF)
     for _ in range(ROUTE_HEADER):
         crc = crc_octet(crc, 0xFF)
     behind = min(ip + BEHIND_HEADERS, end)
@@ -89,16 +90,16 @@ def icrc_of_ipv6(octets, ip, end):
         offset = place - ip
         # traffic class and flow label, hop limit, checksum of UDP, reserved octet of the BTH
         ones = 0xFF if offset in (1, 2, 3, 7, 46, 47, 52) else 0x0F if offset == 0 else 0
-        crc = crc_octet(crc, np.int64(octets[place]) | ones)
+        crc = crc_octet(crc, int64(octets[place]) | ones)
     return crc_payload(crc, octets, behind, end) ^ 0xFFFFFFFF
 
 
 @compiled
-def icrc(octets, ip, end):
+def icrc(octets: np.ndarray, ip: int, end: int) -> int:
     """The ICRC over an IP packet without options from `ip` to before `end`, UDP and BTH in it."""
     if octets[ip] >> 4 == 6:
         return icrc_of_ipv6(octets, ip, end)
-    crc = np.int64(0xFFFFFFFF)
+    crc = int64(0xFFFFFFFF)
     for _ in range(ROUTE_HEADER):
         crc = crc_octet(crc, 0xFF)
     behind = min(ip + BEHIND_HEADERS, end)
@@ -106,12 +107,12 @@ def icrc(octets, ip, end):
         offset = place - ip
         # TOS, TTL, checksums of IP and UDP, reserved octet of the BTH
         changes = offset in (1, 8, 10, 11, 26, 27, 32)
-        crc = crc_octet(crc, np.int64(0xFF) if changes else np.int64(octets[place]))
+        crc = crc_octet(crc, int64(0xFF) if changes else int64(octets[place]))
     return crc_payload(crc, octets, behind, end) ^ 0xFFFFFFFF
 
 
 @compiled
-def put_icrc(octets, at, ip):
+def put_icrc(octets: np.ndarray, at: int, ip: int) -> None:
     """Write the ICRC of the packet that begins at `ip` to octet `at`, behind it, little-endian."""
     crc = icrc(octets, ip, at)
     for place in range(4):
@@ -119,7 +120,7 @@ def put_icrc(octets, at, ip):
 
 
 @compiled
-def put_last_icrc(octets, known, length, ip):
+def put_last_icrc(octets: np.ndarray, known: int, length: int, ip: int) -> int:
     """Fill a frame up with zeros behind its known octets and write the ICRC into its last four.
     Returns how many octets are written: `known` where it is longer than `octets`."""
     if length > octets.size:
@@ -131,7 +132,7 @@ def put_last_icrc(octets, known, length, ip):
 
 
 @compiled
-def is_icrc(octets, at, ip):
+def is_icrc(octets: np.ndarray, at: int, ip: int) -> bool:
     """True if the ICRC at octet `at` is right."""
     crc = icrc(octets, ip, at)
     wrong = 0

@@ -13,10 +13,14 @@ A row of stamps is int64[2 + WORDS * n]: the room, how many have stamped, then W
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from orchestrator.engine.frames.big_endian import get32, put32
+from orchestrator.engine.index_types import int64
 from orchestrator.engine.jit import compiled, inlined, word_at
+from orchestrator.engine.records import Flow, Limiter
 
 MOST_STAMPS = 16
 """Hops that there can be room for."""
@@ -36,19 +40,21 @@ STAMP_OCTETS = 4 * WORDS
 
 
 @inlined
-def room_octets(hops):
+def room_octets(hops: int) -> int:
     """Octets of a frame that the stamps of `hops` ports take."""
     return 0 if hops == 0 else HEAD_OCTETS + STAMP_OCTETS * hops
 
 
 @inlined
-def headers_of(flow):
+def headers_of(flow: Flow) -> int:
     """Octets of a flow's segments that are no part of a message."""
     return flow.headers + room_octets(flow.stamps)
 
 
 @compiled
-def write_stamp(row, queued, sent, time_ps, rate, port):
+def write_stamp(
+    row: np.ndarray, queued: int, sent: int, time_ps: int, rate: int, port: int
+) -> None:
     """A port stamps: each word as its octets say it. Without room it is only counted."""
     hop = row[STAMPED]
     row[STAMPED] = min(hop + 1, 255)
@@ -63,7 +69,9 @@ def write_stamp(row, queued, sent, time_ps, rate, port):
 
 
 @compiled
-def write_extreme_stamp(row, which, signal, sent, time_ps, rate, port):
+def write_extreme_stamp(
+    row: np.ndarray, which: int, signal: int, sent: int, time_ps: int, rate: int, port: int
+) -> None:
     """A port stamps a frame that keeps HIGHEST or LOWEST alone: its stamp replaces the one that
     is there where its own signal is larger, or smaller. Every port is counted.
     """
@@ -78,7 +86,7 @@ def write_extreme_stamp(row, which, signal, sent, time_ps, rate, port):
 
 
 @compiled
-def put_stamps(begin, row, octets):
+def put_stamps(begin: int, row: np.ndarray, octets: np.ndarray) -> int:
     """Write a row into a frame's octets from `begin` on; the octet behind its room."""
     octets[begin] = row[ROOM]
     octets[begin + 1] = row[STAMPED]
@@ -93,7 +101,7 @@ def put_stamps(begin, row, octets):
 
 
 @compiled
-def get_stamps(begin, octets, length, row):
+def get_stamps(begin: int, octets: np.ndarray, length: int, row: Any) -> None:
     """Fill a row from the octets of a frame of `length`, whose stamps begin at `begin`.
 
     Stamps that do not fit the frame or the row are foreign: there is no room then.
@@ -103,7 +111,7 @@ def get_stamps(begin, octets, length, row):
     held = min(length, octets.shape[0])
     if begin == 0 or held < begin + HEAD_OCTETS:
         return
-    room = np.int64(octets[begin])
+    room = int64(octets[begin])
     if held < begin + room_octets(room) or FIRST + WORDS * room > row.shape[0]:
         return
     row[ROOM] = room
@@ -116,7 +124,7 @@ def get_stamps(begin, octets, length, row):
 
 
 @inlined
-def stamp_of(limiter, hop, word):
+def stamp_of(limiter: Limiter, hop: int, word: int) -> int:
     """For kernels: a word of the stamp of hop 0, 1 .. on the acknowledgement; 0 where none is."""
     if limiter.stamps == 0 or hop < 0 or hop >= stamps_of(limiter):
         return 0
@@ -124,7 +132,7 @@ def stamp_of(limiter, hop, word):
 
 
 @inlined
-def stamps_of(limiter):
+def stamps_of(limiter: Limiter) -> int:
     """For kernels: how many stamps the acknowledgement carries."""
     if limiter.stamps == 0:
         return 0
@@ -132,6 +140,6 @@ def stamps_of(limiter):
 
 
 @inlined
-def since(limiter, hop, word, before):
+def since(limiter: Limiter, hop: int, word: int, before: int) -> int:
     """For kernels: how much more that word says than `before`, modulo 2^32."""
     return (stamp_of(limiter, hop, word) - before) & WORD_MASK

@@ -22,7 +22,7 @@ _NATIVE_IS_LITTLE = sys.byteorder == "little"
 def _loader(bits: int, swapped: bool, signed: bool = False) -> Any:
     """A function (octets uint8[n] contiguous, at int64) -> int64."""
 
-    def plain(octets, at):
+    def plain(octets: np.ndarray, at: int) -> int:
         field = octets[at : at + bits // 8].tobytes()
         if swapped == _NATIVE_IS_LITTLE:
             return int.from_bytes(field, "big", signed=signed)
@@ -36,7 +36,9 @@ def _loader(bits: int, swapped: bool, signed: bool = False) -> Any:
     )
 
 
-def _unlike(octets, at, words, place, masks, which):
+def _unlike(
+    octets: np.ndarray, at: int, words: np.ndarray, place: int, masks: np.ndarray, which: int
+) -> int:
     seen = octets[at : at + 8 * LINE_WORDS].view(np.int64)
     wanted, counts = words[place:][:LINE_WORDS], masks[which:][:LINE_WORDS]
     return int(np.bitwise_or.reduce((seen ^ wanted) & counts))

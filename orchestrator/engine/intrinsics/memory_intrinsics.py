@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
@@ -13,8 +15,8 @@ WORD = ir.IntType(64)
 
 
 @intrinsic
-def read(typing_context, frame, word):
-    def generate(context, builder, signature, arguments):
+def read(typing_context: Any, frame: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words = builder.bitcast(arguments[0], WORD.as_pointer())
         return builder.load(builder.gep(words, [arguments[1]]))
 
@@ -22,8 +24,8 @@ def read(typing_context, frame, word):
 
 
 @intrinsic
-def write(typing_context, frame, word, value):
-    def generate(context, builder, signature, arguments):
+def write(typing_context: Any, frame: Any, word: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words = builder.bitcast(arguments[0], WORD.as_pointer())
         builder.store(arguments[2], builder.gep(words, [arguments[1]]))
         return context.get_dummy_value()
@@ -32,8 +34,17 @@ def write(typing_context, frame, word, value):
 
 
 @intrinsic
-def call_by_address(typing_context, kernel, state, params, entity, frame, now, message):
-    def generate(context, builder, signature, arguments):
+def call_by_address(
+    typing_context: Any,
+    kernel: Any,
+    state: Any,
+    params: Any,
+    entity: Any,
+    frame: Any,
+    now: Any,
+    message: Any,
+) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, word = ir.IntType(8).as_pointer(), ir.IntType(64)
         shape = ir.FunctionType(word, [pointer] * 4 + [word, pointer])
         function = builder.inttoptr(arguments[0], shape.as_pointer())
@@ -53,16 +64,16 @@ def call_by_address(typing_context, kernel, state, params, entity, frame, now, m
 
 
 @intrinsic
-def word_at(typing_context, address):
-    def generate(context, builder, signature, arguments):
+def word_at(typing_context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
 
     return types.int64(types.int64), generate
 
 
 @intrinsic
-def put_word(typing_context, address, value):
-    def generate(context, builder, signature, arguments):
+def put_word(typing_context: Any, address: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
         builder.store(arguments[1], place)
         return arguments[1]
@@ -71,8 +82,8 @@ def put_word(typing_context, address, value):
 
 
 @intrinsic
-def prefetch(typing_context, record):
-    def generate(context, builder, signature, arguments):
+def prefetch(typing_context: Any, record: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         start = builder.bitcast(arguments[0], ir.IntType(8).as_pointer())
         number = ir.IntType(32)
         shape = ir.FunctionType(ir.VoidType(), [start.type, number, number, number])
@@ -86,8 +97,8 @@ def prefetch(typing_context, record):
 
 
 @intrinsic
-def record_at_offset(typing_context, record, places):
-    def generate(context, builder, signature, arguments):
+def record_at_offset(typing_context: Any, record: Any, places: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         size = ir.Constant(ir.IntType(64), signature.args[0].size)
         start = builder.bitcast(arguments[0], ir.IntType(8).as_pointer())
         moved = builder.gep(start, [builder.mul(arguments[1], size)])
@@ -97,8 +108,8 @@ def record_at_offset(typing_context, record, places):
 
 
 @intrinsic
-def binary_digits(typing_context, value):
-    def generate(context, builder, signature, arguments):
+def binary_digits(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
         return builder.sub(ir.Constant(ir.IntType(64), 64), zeros)
 
@@ -106,8 +117,8 @@ def binary_digits(typing_context, value):
 
 
 @intrinsic
-def prevent_inlining(typing_context):
-    def generate(context, builder, signature, arguments):
+def prevent_inlining(typing_context: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 

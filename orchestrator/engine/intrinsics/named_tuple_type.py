@@ -56,12 +56,12 @@ def _field(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> An
 
 
 @intrinsic
-def by_reference(typing_context, value):
+def by_reference(typing_context: Any, value: Any) -> Any:
     if isinstance(value, Reference):
         return value(value), lambda context, builder, signature, arguments: arguments[0]
     kind = Reference(value)
 
-    def generate(context, builder, signature, arguments):
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = cgutils.alloca_once_value(builder, arguments[0])
         return builder.bitcast(place, context.get_value_type(kind))
 

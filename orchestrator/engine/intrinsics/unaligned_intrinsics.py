@@ -16,8 +16,8 @@ def _loader(bits: int, swapped: bool) -> Any:
     """A function (octets uint8[n] contiguous, at int64) -> int64."""
 
     @intrinsic
-    def load(typing_context, octets, at):
-        def generate(context, builder, signature, arguments):
+    def load(typing_context: Any, octets: Any, at: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array = create_struct_proxy(signature.args[0])(context, builder, arguments[0])
             place = builder.gep(array.data, [arguments[1]])
             value = builder.load(builder.bitcast(place, ir.IntType(bits).as_pointer()), align=1)
@@ -36,8 +36,10 @@ swapped16, swapped32, swapped64 = (_loader(bits, True) for bits in (16, 32, 64))
 
 
 @intrinsic
-def compare(typing_context, octets, at, words, place, masks, which):
-    def generate(context, builder, signature, arguments):
+def compare(
+    typing_context: Any, octets: Any, at: Any, words: Any, place: Any, masks: Any, which: Any
+) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
         line = ir.VectorType(word, LINE_WORDS)
         lines = []

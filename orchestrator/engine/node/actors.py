@@ -8,10 +8,20 @@ So that order is a part of every result: it is stated here and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from orchestrator.engine.index_types import (
+    ActorIndex,
+    FlowIndex,
+    InputIndex,
+    NodeIndex,
+    PortIndex,
+    QueueIndex,
+)
 from orchestrator.engine.jit import inlined
+from orchestrator.engine.node.world_arrays import World
 
 (
     WAKE_COMMANDS,
@@ -37,7 +47,8 @@ ACTOR_KINDS = (
 )
 """Each kind and the array of the world that has an actor of that kind for each row, in order."""
 
-COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1
+COMMANDS_ACTOR: Any = 0
+SAMPLER_ACTOR: Any = 1
 FIRST_ACTORS = {
     "first_queue": WAKE_QUEUE,
     "first_port": WAKE_PORT,
@@ -60,42 +71,42 @@ def first_actors(actors: np.ndarray) -> dict[str, int]:
 
 
 @inlined
-def line_actor(w, port_index):
+def line_actor(w: World, port_index: PortIndex) -> ActorIndex:
     """Actor number of a port's delay line: after the commands and the sampler."""
     return SAMPLER_ACTOR + 1 + port_index
 
 
 @inlined
-def queue_actor(w, queue_index):
+def queue_actor(w: World, queue_index: QueueIndex) -> ActorIndex:
     """Actor number of a queue: after the lines."""
     return w.clock[0].first_queue + queue_index
 
 
 @inlined
-def port_actor(w, port_index):
+def port_actor(w: World, port_index: PortIndex) -> ActorIndex:
     """Actor number of a port: after the queues."""
     return w.clock[0].first_port + port_index
 
 
 @inlined
-def flow_actor(w, flow_index):
+def flow_actor(w: World, flow_index: FlowIndex) -> ActorIndex:
     """Actor number of a flow: after the ports."""
     return w.clock[0].first_flow + flow_index
 
 
 @inlined
-def input_actor(w, input_index):
+def input_actor(w: World, input_index: InputIndex) -> ActorIndex:
     """Actor number of an input: after the flows."""
     return w.clock[0].first_input + input_index
 
 
 @inlined
-def node_actor(w, node_index):
+def node_actor(w: World, node_index: NodeIndex) -> ActorIndex:
     """Actor number of a node: after the inputs."""
     return w.clock[0].first_node + node_index
 
 
 @inlined
-def goes_first(actor, awake):
+def goes_first(actor: ActorIndex, awake: ActorIndex) -> bool:
     """True if, of two actors that are due at one time, `actor` comes before `awake`."""
     return actor < awake

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message
+from orchestrator.engine.index_types import FrameIndex, QueueIndex
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import (
     DROP,
@@ -30,14 +31,27 @@ from orchestrator.engine.node.control_frames import send_feedback, send_pause
 from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.latency_histogram import latency_bin
 from orchestrator.engine.node.telemetry_stamping import stamp
-from orchestrator.engine.records import CE, CNM, DATA, ECT0, ECT1, HOST, NONE, PAUSE, TRIMMED
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import (
+    CE,
+    CNM,
+    DATA,
+    ECT0,
+    ECT1,
+    HOST,
+    NONE,
+    PAUSE,
+    TRIMMED,
+    Frame,
+    Queue,
+)
 
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""
 
 
 @compiled
-def schedule_queue(w, queue_index):
+def schedule_queue(w: World, queue_index: QueueIndex) -> None:
     """Let the queue wake for the timers that its algorithms have set."""
     queue = w.queues[queue_index]
     wake_at(
@@ -48,7 +62,9 @@ def schedule_queue(w, queue_index):
 
 
 @compiled
-def notify_chosen_source(w, queue_index, notified, index, head, now):
+def notify_chosen_source(
+    w: World, queue_index: QueueIndex, notified: int, index: FrameIndex, head: FrameIndex, now: int
+) -> None:
     """Send the message under construction for the frame that a kernel has chosen.
 
     `index` is the frame at hand and `head` the first one of its queue; either may be NONE.
@@ -71,7 +87,7 @@ def notify_chosen_source(w, queue_index, notified, index, head, now):
 
 
 @compiled
-def count_mark(w, queue, frame, before):
+def count_mark(w: World, queue: Queue, frame: Frame, before: int) -> None:
     """The mark of a frame, `before`, was changed at a queue: its DSCP stays where that says the
     priority."""
     frame.mark &= MARK_BITS
@@ -81,7 +97,7 @@ def count_mark(w, queue, frame, before):
 
 
 @compiled
-def count_marking(w, row, queue, frame, mark):
+def count_marking(w: World, row: int, queue: Queue, frame: Frame, mark: int) -> None:
     """Count a frame in the histograms of its queue's length: that a congestion point saw it, that
     it could have got an ECN mark, that its `mark` was changed (assembly.marking_histograms)."""
     place = latency_bin(queue.bytes)
@@ -93,7 +109,7 @@ def count_marking(w, row, queue, frame, mark):
 
 
 @compiled
-def is_trimmable(w, frame):
+def is_trimmable(w: World, frame: Frame) -> bool:
     """True if a frame can be cut to its header: a longer data frame to one node."""
     if frame.kind != DATA or frame.length <= w.types[TRIMMED].octets or frame.flow == NONE:
         return False
@@ -101,7 +117,7 @@ def is_trimmable(w, frame):
 
 
 @compiled
-def can_change_lane(w, queue_index, frame, priority):
+def can_change_lane(w: World, queue_index: QueueIndex, frame: Frame, priority: int) -> bool:
     """True if a priority has another lane, and the frame a DSCP or tag that can carry it."""
     queue = w.queues[queue_index]
     if priority > 7 or queue.input != NONE or (queue.priorities >> priority) & 1 == 1:
@@ -112,7 +128,9 @@ def can_change_lane(w, queue_index, frame, priority):
 
 
 @inlined
-def call_arrival_kernel(w, queue_index, index, head, now):
+def call_arrival_kernel(
+    w: World, queue_index: QueueIndex, index: FrameIndex, head: FrameIndex, now: int
+) -> int:
     """The congestion point of a queue sees a data frame that comes.
 
     Returns DROP, TRIM or LANE + priority when that is what becomes of it, else FORWARD. `head` is
@@ -143,7 +161,7 @@ def call_arrival_kernel(w, queue_index, index, head, now):
 
 
 @inlined
-def enter_buffer(w, queue_index, index, now):
+def enter_buffer(w: World, queue_index: QueueIndex, index: FrameIndex, now: int) -> None:
     """A frame takes its room; the caller saw that there is some, and keeps the frame's list."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -163,7 +181,7 @@ def enter_buffer(w, queue_index, index, now):
 
 
 @inlined
-def leave_buffer(w, queue_index, index, now):
+def leave_buffer(w: World, queue_index: QueueIndex, index: FrameIndex, now: int) -> int:
     """A frame gives its room back. Returns True when the congestion point drops it.
 
     Where its algorithms are calm they have nothing to do for it.

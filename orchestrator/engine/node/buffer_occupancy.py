@@ -7,13 +7,15 @@ by occupancy keep them.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NONE, Frame, Queue
 
 
 @inlined
-def occupy_octets(queue, frame, now):
+def occupy_octets(queue: Queue, frame: Frame, now: int) -> None:
     """A frame is in a queue or a buffer from now on."""
     queue.frames += 1
     queue.bytes += frame.length
@@ -22,7 +24,7 @@ def occupy_octets(queue, frame, now):
 
 
 @inlined
-def release_octets(queue, octets):
+def release_octets(queue: Queue, octets: int) -> None:
     """A frame of so many octets is not in a queue or a buffer any more."""
     queue.bytes -= octets
     queue.frames -= 1
@@ -36,7 +38,7 @@ UNIT_OCTETS = 256
 
 
 @compiled
-def allocate_cells(w, queue, index):
+def allocate_cells(w: World, queue: Queue, index: FrameIndex) -> None:
     """Give a frame the units that it needs."""
     frame = w.frames[index]
     need = (frame.length + UNIT_OCTETS - 1) // UNIT_OCTETS
@@ -52,7 +54,7 @@ def allocate_cells(w, queue, index):
 
 
 @compiled
-def free_cells(w, queue, index):
+def free_cells(w: World, queue: Queue, index: FrameIndex) -> None:
     """Take a frame out of its units."""
     frame = w.frames[index]
     unit = frame.unit
@@ -67,7 +69,7 @@ def free_cells(w, queue, index):
 
 
 @compiled
-def random_frame(w, queue, searches):
+def random_frame(w: World, queue: Queue, searches: int) -> FrameIndex:
     """The frame in a unit that is drawn at random until an occupied one is hit; NONE: all free.
 
     After so many `searches` (0: no bound) the units that follow the last one drawn are looked
@@ -91,7 +93,7 @@ def random_frame(w, queue, searches):
 
 
 @compiled
-def frame_of_largest_source(w, queue):
+def frame_of_largest_source(w: World, queue: Queue) -> FrameIndex:
     """A frame of the source that occupies the most octets; NONE: all units are free.
 
     Of equals the one that is found first, from the first unit on.

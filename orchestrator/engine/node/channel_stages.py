@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.frame_codec import has_invalid_values
 from orchestrator.engine.frames.frame_field import AT, FLAGS, ICRC, LAST_ICRC, OCTETS, OP, READ
+from orchestrator.engine.frames.frame_type import TypeRow
 from orchestrator.engine.frames.roce_frame_types import layout_of
+from orchestrator.engine.index_types import FrameIndex, PortIndex, range
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_answers import FCS_WRONG
 from orchestrator.engine.kernel_events import DELAY_LINE_DELAY
@@ -25,6 +27,7 @@ from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.frame_capture import capture
 from orchestrator.engine.node.multicast_replication import copy_of
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     ALTERED,
     CORRUPTED,
@@ -41,7 +44,7 @@ LONGEST_PS = 1 << 60
 
 
 @compiled
-def pass_stages(w, port_index, index, row, now):
+def pass_stages(w: World, port_index: PortIndex, index: FrameIndex, row: int, now: int) -> int:
     """A frame passes the stages of its link from row `row` on; False: one of them lost it.
 
     What they do to it is in the injector of the port: `delay` and `hold` (ps), `damage`, and a list
@@ -85,7 +88,7 @@ def pass_stages(w, port_index, index, row, now):
 
 
 @compiled
-def add_copy(w, port_index, index, row):
+def add_copy(w: World, port_index: PortIndex, index: FrameIndex, row: int) -> None:
     """The stage before `row` adds a copy of a frame, which enters that stage next."""
     port = w.ports[port_index]
     injector = w.injectors[port.injector - 1]
@@ -110,7 +113,7 @@ def add_copy(w, port_index, index, row):
 
 
 @compiled
-def take_copy(w, port_index):
+def take_copy(w: World, port_index: PortIndex) -> FrameIndex:
     """Take the first copy that has stages to pass, from `behind` on; returns its index. The port
     sends it: it takes its own time on the wire."""
     port = w.ports[port_index]
@@ -128,7 +131,7 @@ def take_copy(w, port_index):
 
 
 @compiled
-def is_stopped(w, port_index, index, now):
+def is_stopped(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> bool:
     """True if a corrupted frame that crossed its link is dropped at the other end, which counts:
     by the FCS check, or by the check of its own that shows it.
 
@@ -162,7 +165,7 @@ def is_stopped(w, port_index, index, now):
 
 
 @compiled
-def is_last_octet_checked(t, length):
+def is_last_octet_checked(t: TypeRow, length: int) -> bool:
     """True if a frame of a type has an ICRC, or if its receivers read or check its last octet."""
     for k in range(t.fields_used):
         first = t.fields[k, AT]

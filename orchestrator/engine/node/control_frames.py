@@ -11,12 +11,14 @@ from orchestrator.engine.frames.frame_codec import decode
 from orchestrator.engine.frames.frame_type import CONTROL
 from orchestrator.engine.frames.pfc_frame import set_quanta
 from orchestrator.engine.frames.roce_frame_types import encode_frame
+from orchestrator.engine.index_types import FrameIndex, NodeIndex, PortIndex, QueueIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.departure_time import is_pause
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.lazy_egress import sync_egress, wake_port_by
 from orchestrator.engine.node.next_hop import output_port
-from orchestrator.engine.records import CNP, GRANT, NONE, PAUSE, PFC
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import CNP, GRANT, NONE, PAUSE, PFC, Frame, Queue
 
 # Wire normalisation: gives a new message the values that its octets can represent.
 #
@@ -25,7 +27,7 @@ from orchestrator.engine.records import CNP, GRANT, NONE, PAUSE, PFC
 
 
 @compiled
-def make_canonical(w, frame):
+def make_canonical(w: World, frame: Frame) -> bool:
     """Let a new frame be what its own octets say; False when it has none.
 
     It is in no list yet. The octets are written into the row of the message under construction,
@@ -42,7 +44,7 @@ MOST_QUANTA = 0xFFFF
 
 
 @inlined
-def is_message_kind(w, kind):
+def is_message_kind(w: World, kind: int) -> bool:
     """True if a point may send frames of this kind: they are described, and nothing holds them
     back, but for CNPs where switches queue these."""
     if kind < 0 or kind >= w.types.shape[0]:
@@ -51,7 +53,7 @@ def is_message_kind(w, kind):
 
 
 @compiled
-def push_control(w, port_index, index, now):
+def push_control(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """Let a control frame wait for its port: PAUSE and its like at the front, all else behind."""
     sync_egress(w, port_index, now)
     port = w.ports[port_index]
@@ -70,7 +72,7 @@ def push_control(w, port_index, index, now):
 
 
 @compiled
-def pop_control(w, port_index):
+def pop_control(w: World, port_index: PortIndex) -> FrameIndex:
     """Take the first control frame of a port; returns its index."""
     port = w.ports[port_index]
     index = port.control_head
@@ -79,7 +81,7 @@ def pop_control(w, port_index):
 
 
 @compiled
-def send_feedback(w, queue_index, culprit, now):
+def send_feedback(w: World, queue_index: QueueIndex, culprit: FrameIndex, now: int) -> None:
     """Send the message under construction to the source of the frame `culprit`."""
     queue = w.queues[queue_index]
     port = w.ports[queue.port]
@@ -90,7 +92,9 @@ def send_feedback(w, queue_index, culprit, now):
 
 
 @compiled
-def send_message_to_source(w, node_index, address, culprit, priority, now):
+def send_message_to_source(
+    w: World, node_index: NodeIndex, address: int, culprit: FrameIndex, priority: int, now: int
+) -> None:
     """Send the message under construction from a node to the source of the frame `culprit`.
 
     `address` is the sender's, `priority` that of the message. A message without a description or
@@ -127,7 +131,9 @@ def send_message_to_source(w, node_index, address, culprit, priority, now):
 
 
 @compiled
-def is_paused_by_other_queue(w, queue_index, port_index, kind):
+def is_paused_by_other_queue(
+    w: World, queue_index: QueueIndex, port_index: PortIndex, kind: int
+) -> bool:
     """True if another queue of this node still pauses the neighbour of a port.
 
     PFC speaks for the queue's own lane, PAUSE for all.
@@ -148,7 +154,7 @@ def is_paused_by_other_queue(w, queue_index, port_index, kind):
 
 
 @compiled
-def write_quanta(frame, kind, priorities, quanta):
+def write_quanta(frame: Frame, kind: int, priorities: int, quanta: int) -> None:
     """Put quanta into a PAUSE frame, or into a PFC frame for some of its priorities."""
     if kind == PAUSE:
         frame.feedback = quanta
@@ -160,7 +166,9 @@ def write_quanta(frame, kind, priorities, quanta):
 
 
 @compiled
-def send_quanta(w, queue, port_index, kind, named, quanta, now):
+def send_quanta(
+    w: World, queue: Queue, port_index: PortIndex, kind: int, named: int, quanta: int, now: int
+) -> None:
     """Send quanta out of one port, of PFC for the priorities that `named` has bits of.
 
     A frame of this kind that waits for it says the new ones.
@@ -185,7 +193,7 @@ def send_quanta(w, queue, port_index, kind, named, quanta, now):
 
 
 @compiled
-def send_grant(w, queue, octets, now):
+def send_grant(w: World, queue: Queue, octets: int, now: int) -> None:
     """Grant the neighbour at a port octets in all. A grant that waits says the new ones."""
     waiting = w.ports[queue.port].control_head
     while waiting != NONE and is_pause(w.frames[waiting]):
@@ -208,7 +216,7 @@ def send_grant(w, queue, octets, now):
 
 
 @compiled
-def send_pause(w, queue_index, now):
+def send_pause(w: World, queue_index: QueueIndex, now: int) -> None:
     """Send the PAUSE, PFC or grant under construction to the neighbours that fill the queue.
 
     For the buffer of an input that is the one at its port; for the queue of an output, those at

@@ -9,6 +9,7 @@ reaction point understands.
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message, reset_descriptor
+from orchestrator.engine.index_types import FlowIndex, FrameIndex, NodeIndex
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_events import RECEIVER_TIMER
 from orchestrator.engine.node import kernel_calls
@@ -16,11 +17,12 @@ from orchestrator.engine.node.control_frames import is_message_kind, make_canoni
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.next_hop import output_port
 from orchestrator.engine.node.nic_transmit import schedule_node, wake_node
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import CREDIT, NEVER, NONE, SOONEST
 
 
 @compiled
-def begin_credit(w, flow_index):
+def begin_credit(w: World, flow_index: FlowIndex) -> None:
     """Let a receiver begin a message to the source of a flow, or of another that it chooses."""
     spare = w.frames[w.frames.size - 1]
     clear_message(spare, CREDIT)
@@ -29,7 +31,7 @@ def begin_credit(w, flow_index):
 
 
 @compiled
-def send_credit(w, node_index, now):
+def send_credit(w: World, node_index: NodeIndex, now: int) -> None:
     """Send the message under construction to the source of the flow that it names.
 
     One for no flow, or of a type that has no octets of its own, is counted as unroutable.
@@ -65,7 +67,9 @@ def send_credit(w, node_index, now):
 
 
 @compiled
-def notify_receiver(w, node_index, event, index, now):
+def notify_receiver(
+    w: World, node_index: NodeIndex, event: int, index: FrameIndex, now: int
+) -> None:
     """Call the receiver of a node for a frame of a flow; it may send a message or set its timer."""
     node = w.nodes[node_index]
     frame = w.frames[index]
@@ -80,7 +84,7 @@ def notify_receiver(w, node_index, event, index, now):
 
 
 @compiled
-def wake_receiver(w, node_index, now):
+def wake_receiver(w: World, node_index: NodeIndex, now: int) -> None:
     """A CNM acts at a NIC, or the timer of a receiver is due."""
     node = w.nodes[node_index]
     if node.receiver != NONE and node.receiver_timer <= now:

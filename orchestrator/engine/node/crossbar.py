@@ -10,6 +10,14 @@ docs/settled/algorithms.md#qcn-at-inputs).
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import (
+    FrameIndex,
+    InputIndex,
+    PortIndex,
+    QueueIndex,
+    VoqIndex,
+    range,
+)
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import call_arrival_kernel, leave_buffer
 from orchestrator.engine.node.crossbar_grants import enter_input, grant, request_grant
@@ -17,18 +25,27 @@ from orchestrator.engine.node.crossbar_transfer import sync_input
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.multicast_replication import copy_of
 from orchestrator.engine.node.shared_memory import release_shared
-from orchestrator.engine.records import NONE, PORT_SETS
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NONE, PORT_SETS, Input
 
 
 @inlined
-def voq_for(w, side, lane, way):
+def voq_for(w: World, side: Input, lane: int, way: PortIndex) -> VoqIndex:
     """The virtual output queue of an input's lane for a port of its node."""
     node = w.nodes[w.ports[way].node]
     return side.first_voq + lane * node.ports + way - node.first_port
 
 
 @compiled
-def enqueue_voq(w, side, lane, way, index, queue_index, now):
+def enqueue_voq(
+    w: World,
+    side: Input,
+    lane: int,
+    way: PortIndex,
+    index: FrameIndex,
+    queue_index: QueueIndex,
+    now: int,
+) -> None:
     """A frame, or one copy of it, waits in the virtual output queue for a port."""
     voq_index = voq_for(w, side, lane, way)
     voq = w.voqs[voq_index]
@@ -47,7 +64,15 @@ def enqueue_voq(w, side, lane, way, index, queue_index, now):
 
 
 @compiled
-def enqueue_voq_copies(w, side, lane, way, index, queue_index, now):
+def enqueue_voq_copies(
+    w: World,
+    side: Input,
+    lane: int,
+    way: PortIndex,
+    index: FrameIndex,
+    queue_index: QueueIndex,
+    now: int,
+) -> None:
     """A copy of a multicast frame for each of its ways; the frame itself stands for the room."""
     row = PORT_SETS - way
     node_index = w.ports[w.ways[row, 2]].node
@@ -65,7 +90,7 @@ def enqueue_voq_copies(w, side, lane, way, index, queue_index, now):
 
 
 @compiled
-def admit(w, port_index, index, way, now):
+def admit(w: World, port_index: PortIndex, index: FrameIndex, way: PortIndex, now: int) -> None:
     """A data frame arrives at an input: sample, then keep or drop it. It will leave by `way`."""
     side = w.inputs[w.ports[port_index].input]
     frame = w.frames[index]
@@ -94,7 +119,7 @@ def admit(w, port_index, index, way, now):
 
 
 @compiled
-def release_copy(w, index, queue_index, now):
+def release_copy(w: World, index: FrameIndex, queue_index: QueueIndex, now: int) -> None:
     """One copy fewer needs the room of a multicast frame; after the last one it is given back."""
     frame = w.frames[index]
     frame.copies -= 1
@@ -104,7 +129,7 @@ def release_copy(w, index, queue_index, now):
 
 
 @compiled
-def leave_input(w, index, now):
+def leave_input(w: World, index: FrameIndex, now: int) -> None:
     """A frame leaves its input buffer."""
     frame = w.frames[index]
     queue_index = frame.held
@@ -118,7 +143,7 @@ def leave_input(w, index, now):
 
 
 @compiled
-def end_transfers(w, input_index, now):
+def end_transfers(w: World, input_index: InputIndex, now: int) -> None:
     """Transfers end when they are due: their frames' room is free again, or kept."""
     side = w.inputs[input_index]
     while side.moving_head != NONE and w.frames[side.moving_head].due - side.latency <= now:
@@ -129,7 +154,7 @@ def end_transfers(w, input_index, now):
 
 
 @compiled
-def on_output_departure(w, queue_index, index, now):
+def on_output_departure(w: World, queue_index: QueueIndex, index: FrameIndex, now: int) -> None:
     """A frame left an output that grants: a room that was kept for it is free, credits are back."""
     if w.frames[index].held != NONE:
         leave_input(w, index, now)

@@ -5,6 +5,7 @@ When a frame is granted its whole transfer is timed at once (`crossbar_transfer`
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, InputIndex, PortIndex, QueueIndex, VoqIndex
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import enter_buffer
 from orchestrator.engine.node.crossbar_transfer import insert_in_transit, schedule_input
@@ -14,11 +15,12 @@ from orchestrator.engine.node.lazy_egress import (
     wakes_for_data,
 )
 from orchestrator.engine.node.transmitter import cached_wire_time
-from orchestrator.engine.records import NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NONE, Queue, Voq
 
 
 @compiled
-def transfer(w, input_index, index, now):
+def transfer(w: World, input_index: InputIndex, index: FrameIndex, now: int) -> None:
     """A granted frame is transferred when its input has sent what was granted before."""
     side = w.inputs[input_index]
     frame = w.frames[index]
@@ -44,7 +46,7 @@ def transfer(w, input_index, index, now):
 
 
 @compiled
-def queue_for_grant(w, voq_index):
+def queue_for_grant(w: World, voq_index: VoqIndex) -> None:
     """A virtual output queue asks its output for a grant: it is the last one to get a turn."""
     voq = w.voqs[voq_index]
     queue = w.queues[voq.queue]
@@ -57,7 +59,7 @@ def queue_for_grant(w, voq_index):
 
 
 @compiled
-def grant(w, queue_index, now):
+def grant(w: World, queue_index: QueueIndex, now: int) -> None:
     """Grant the virtual output queues that asked, in turn, while the output has room."""
     queue = w.queues[queue_index]
     while queue.request_head != NONE:
@@ -76,7 +78,9 @@ def grant(w, queue_index, now):
 
 
 @inlined
-def enter_input(w, queue, queue_index, index, now):
+def enter_input(
+    w: World, queue: Queue, queue_index: QueueIndex, index: FrameIndex, now: int
+) -> None:
     """A frame takes its room in the buffer of an input. While the buffer pauses its neighbour it is
     not calm: each end of a transfer matters."""
     enter_buffer(w, queue_index, index, now)
@@ -85,7 +89,7 @@ def enter_input(w, queue, queue_index, index, now):
 
 
 @inlined
-def request_grant(w, voq, voq_index, way, now):
+def request_grant(w: World, voq: Voq, voq_index: VoqIndex, way: PortIndex, now: int) -> None:
     """A virtual output queue that was empty asks the port `way` for a grant.
 
     A lazy output wakes for frames that leave it while a queue waits for its grant.

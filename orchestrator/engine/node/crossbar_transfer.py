@@ -15,15 +15,17 @@ that is recorded at once, and needs an event only if an algorithm observes it.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, InputIndex, QueueIndex
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.actors import goes_first, input_actor
 from orchestrator.engine.node.buffer_occupancy import free_cells, release_octets
 from orchestrator.engine.node.event_queue import wake_at
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NEVER, NONE, Frame
 
 
 @compiled
-def schedule_input(w, input_index):
+def schedule_input(w: World, input_index: InputIndex) -> None:
     """Let the input wake for the end of a transfer or for a frame that reaches its output."""
     side = w.inputs[input_index]
     buffer = w.queues[side.first_queue]
@@ -42,7 +44,7 @@ def schedule_input(w, input_index):
 
 
 @compiled
-def sync_input_until(w, input_index, until):
+def sync_input_until(w: World, input_index: InputIndex, until: int) -> None:
     """Free the room of frames of a calm input whose transfers end by `until` (ps, inclusive)."""
     side = w.inputs[input_index]
     while side.moving_head != NONE:
@@ -59,7 +61,7 @@ def sync_input_until(w, input_index, until):
 
 
 @inlined
-def sync_input(w, input_index, now):
+def sync_input(w: World, input_index: InputIndex, now: int) -> None:
     """Bring an input up to the event that is under way, where it does not wake by itself."""
     buffer = w.queues[w.inputs[input_index].first_queue]
     if buffer.calm > buffer.pausing:
@@ -68,13 +70,13 @@ def sync_input(w, input_index, now):
 
 
 @inlined
-def is_before(one, other):
+def is_before(one: Frame, other: Frame) -> bool:
     """True if one of two frames from different inputs reaches their output first."""
     return one.due < other.due or (one.due == other.due and one.side < other.side)
 
 
 @compiled
-def insert_in_transit(w, queue_index, index):
+def insert_in_transit(w: World, queue_index: QueueIndex, index: FrameIndex) -> None:
     """Put a frame among those on their way to a late output."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -97,7 +99,7 @@ def insert_in_transit(w, queue_index, index):
 
 
 @compiled
-def cancel_arrival_wakeup(w, queue_index):
+def cancel_arrival_wakeup(w: World, queue_index: QueueIndex) -> None:
     """No input wakes for an output any more."""
     queue = w.queues[queue_index]
     if queue.awaited == NONE:
@@ -114,7 +116,7 @@ def cancel_arrival_wakeup(w, queue_index):
 
 
 @compiled
-def schedule_first_transit(w, queue_index):
+def schedule_first_transit(w: World, queue_index: QueueIndex) -> None:
     """The input of the first frame on its way to a late output wakes when it gets there."""
     queue = w.queues[queue_index]
     input_index = w.frames[queue.fly_head].side

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, PortIndex
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import LOST
 from orchestrator.engine.kernel_events import DELAY_LINE_DELAY
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.actors import line_actor
 from orchestrator.engine.node.event_queue import wake_at
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NEVER, NONE, Frame, Port
 
 
 @inlined
-def link_delay(w, port, frame, now):
+def link_delay(w: World, port: Port, frame: Frame, now: int) -> int:
     """ps from a frame's last bit to its arrival; LOST (negative): its link loses the frame."""
     if port.up == 0 or port.line_bytes + frame.length > port.line_capacity:
         return LOST
@@ -24,7 +26,7 @@ def link_delay(w, port, frame, now):
 
 
 @compiled
-def insert_by_due(w, port_index, index):
+def insert_by_due(w: World, port_index: PortIndex, index: FrameIndex) -> None:
     """Put a frame into the port's delay line behind all frames that are due by then."""
     port = w.ports[port_index]
     frame = w.frames[index]
@@ -45,7 +47,7 @@ def insert_by_due(w, port_index, index):
 
 
 @inlined
-def leave_line(w, port_index):
+def leave_line(w: World, port_index: PortIndex) -> FrameIndex:
     """Take the first frame out of the port's delay line; returns its index."""
     port = w.ports[port_index]
     index = port.line_head
@@ -56,7 +58,7 @@ def leave_line(w, port_index):
 
 
 @inlined
-def schedule_line(w, port_index):
+def schedule_line(w: World, port_index: PortIndex) -> None:
     """Let the delay line wake for its first frame."""
     port = w.ports[port_index]
     if port.line_head == NONE:

@@ -9,12 +9,14 @@ high-water mark); what lies beyond was never read or written, and the system bac
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex
 from orchestrator.engine.jit import inlined
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NONE
 
 
 @inlined
-def take(w):
+def take(w: World) -> FrameIndex:
     """The index of an unused descriptor, or NONE (counted) when the pool is empty."""
     clock = w.clock[0]
     if clock.free == 0:
@@ -29,14 +31,14 @@ def take(w):
 
 
 @inlined
-def give_back(w, index):
+def give_back(w: World, index: FrameIndex) -> None:
     """Return a descriptor that is in no list."""
     clock = w.clock[0]
     w.free[clock.free] = index
     clock.free += 1
 
 
-def unused_descriptors(world):
+def unused_descriptors(world: World) -> int:
     """How many can be taken before the pool is empty."""
     clock = world.clock[0]
     return int(clock.free + len(world.free) - clock.frames_used)

@@ -12,23 +12,25 @@ and while one there is of another kind none is counted ahead.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, PortIndex
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.actors import COMMANDS_ACTOR, SAMPLER_ACTOR
 from orchestrator.engine.node.delay_line import leave_line, schedule_line
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.event_queue import wake_time
 from orchestrator.engine.node.latency_histogram import count_latency
-from orchestrator.engine.records import DATA, FRAMES, NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import DATA, FRAMES, NONE, Flow, Frame
 
 
 @inlined
-def next_observation(w):
+def next_observation(w: World) -> int:
     """Earliest time of the next reading of counts (ps): frames that arrive then are not in it."""
     return min(wake_time(w, COMMANDS_ACTOR), wake_time(w, SAMPLER_ACTOR))
 
 
 @inlined
-def is_count_only(w, frame):
+def is_count_only(w: World, frame: Frame) -> bool:
     """True if the arrival of a frame has no effect but counts of its flow."""
     if frame.kind != DATA or frame.flow == NONE:
         return False
@@ -37,7 +39,7 @@ def is_count_only(w, frame):
 
 
 @inlined
-def count_frame(w, flow, frame, now):
+def count_frame(w: World, flow: Flow, frame: Frame, now: int) -> None:
     """Count a data frame of a flow at its destination."""
     count_latency(w, flow.group, now - frame.created)
     flow.frames_received += 1
@@ -49,7 +51,7 @@ def count_frame(w, flow, frame, now):
 
 
 @inlined
-def count_due_frame(w, index):
+def count_due_frame(w: World, index: FrameIndex) -> None:
     """Count a frame as of the instant at which it is due; its descriptor is free."""
     frame = w.frames[index]
     count_frame(w, w.flows[frame.flow], frame, frame.due)
@@ -58,7 +60,7 @@ def count_due_frame(w, index):
 
 
 @compiled
-def count_line(w, port_index):
+def count_line(w: World, port_index: PortIndex) -> bool:
     """Count the frames in a line, up to the first one that is more than counted; True: all."""
     port = w.ports[port_index]
     while port.line_head != NONE and is_count_only(w, w.frames[port.line_head]):
@@ -68,7 +70,7 @@ def count_line(w, port_index):
 
 
 @compiled
-def count_at_send(w, port_index, index):
+def count_at_send(w: World, port_index: PortIndex, index: FrameIndex) -> bool:
     """Count a frame that a port sends now, and that is due, if that is all that would happen.
 
     False: it has to go into the line.

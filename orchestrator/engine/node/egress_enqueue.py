@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
 from orchestrator.engine.frames.frame_layout import TAG_OCTETS, VLAN
+from orchestrator.engine.index_types import FrameIndex, PortIndex, QueueIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import DROP, LANE
 from orchestrator.engine.lfsr import mixed
@@ -21,11 +22,12 @@ from orchestrator.engine.node.probe_handling import call_notification_point
 from orchestrator.engine.node.shared_memory import buffer_limit
 from orchestrator.engine.node.telemetry_stamping import reserve_stamps
 from orchestrator.engine.node.transmitter import cached_wire_time, on_wire
-from orchestrator.engine.records import CE, DROPS, HOST, NONE, TRIMMED
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import CE, DROPS, HOST, NONE, TRIMMED, Queue
 
 
 @inlined
-def call_observers(w, queue_index, index, now):
+def call_observers(w: World, queue_index: QueueIndex, index: FrameIndex, now: int) -> int:
     """Call the algorithms that observe the queue of an output for a data frame that arrives.
 
     Returns DROP, TRIM or LANE and a priority when its congestion point does that to it, or its
@@ -50,7 +52,7 @@ def call_observers(w, queue_index, index, now):
 
 
 @compiled
-def trim_frame(w, index):
+def trim_frame(w: World, index: FrameIndex) -> None:
     """Of a data frame its header is left, which says how long it was."""
     frame = w.frames[index]
     length, sequence, created = frame.length, frame.sequence, frame.created
@@ -70,7 +72,14 @@ def trim_frame(w, index):
 
 
 @compiled
-def drop_or_trim(w, port_index, queue_index, index, answer, now):
+def drop_or_trim(
+    w: World,
+    port_index: PortIndex,
+    queue_index: QueueIndex,
+    index: FrameIndex,
+    answer: int,
+    now: int,
+) -> None:
     """The congestion point or watchdog of an output drops or trims a frame, which may have room
     elsewhere to give. What is left of a trimmed one goes on past the queue, as control frames do.
     """
@@ -87,7 +96,7 @@ def drop_or_trim(w, port_index, queue_index, index, answer, now):
 
 
 @compiled
-def leave_lane(w, queue_index, index, priority):
+def leave_lane(w: World, queue_index: QueueIndex, index: FrameIndex, priority: int) -> None:
     """A frame has another priority from here on: in its DSCP where that says the priority, else in
     the tags of its octets, where there are any."""
     queue, frame = w.queues[queue_index], w.frames[index]
@@ -103,7 +112,14 @@ def leave_lane(w, queue_index, index, priority):
 
 
 @compiled
-def change_lane(w, port_index, queue_index, index, priority, now):
+def change_lane(
+    w: World,
+    port_index: PortIndex,
+    queue_index: QueueIndex,
+    index: FrameIndex,
+    priority: int,
+    now: int,
+) -> None:
     """The congestion point of an output sends a frame on in another lane of its port.
 
     The observers of that lane see it as any frame that arrives, but it stays there: no frame
@@ -130,7 +146,7 @@ def change_lane(w, port_index, queue_index, index, priority, now):
 
 
 @compiled
-def insert_into_egress(w, queue, index):
+def insert_into_egress(w: World, queue: Queue, index: FrameIndex) -> FrameIndex:
     """A frame takes the place and the room of the last one of a queue, which is as long and is
     returned: it is in no list any more."""
     last = queue.tail
@@ -149,7 +165,9 @@ def insert_into_egress(w, queue, index):
 
 
 @compiled
-def without_room(w, port_index, queue_index, index, now):
+def without_room(
+    w: World, port_index: PortIndex, queue_index: QueueIndex, index: FrameIndex, now: int
+) -> FrameIndex:
     """A frame finds its queue full: which frame is dropped, this one or the last one there.
 
     A frame leaves a full queue, and the next to come has its room. Were that all, then of sources
@@ -168,7 +186,9 @@ def without_room(w, port_index, queue_index, index, now):
 
 
 @compiled
-def wins_contended_slot(w, port_index, queue_index, index, now):
+def wins_contended_slot(
+    w: World, port_index: PortIndex, queue_index: QueueIndex, index: FrameIndex, now: int
+) -> bool:
     """Draw whether a frame that finds its queue full takes the place of the last one there."""
     queue = w.queues[queue_index]
     if queue.order_key == 0 or queue.frames == 0:
@@ -189,7 +209,14 @@ def wins_contended_slot(w, port_index, queue_index, index, now):
 
 
 @compiled
-def replace_in_shared_memory(w, port_index, queue_index, input_queue, index, now):
+def replace_in_shared_memory(
+    w: World,
+    port_index: PortIndex,
+    queue_index: QueueIndex,
+    input_queue: QueueIndex,
+    index: FrameIndex,
+    now: int,
+) -> bool:
     """Let a frame that finds shared memory or its output full contend with the output's last frame.
 
     Returns True if the frame took that place, with the room at its own input; the other frame left
@@ -217,7 +244,7 @@ def replace_in_shared_memory(w, port_index, queue_index, input_queue, index, now
 
 
 @inlined
-def enqueue(w, port_index, index, now):
+def enqueue(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """A data frame enters the queue of a switch's output port: sample, then keep or drop it.
 
     What an output granted was promised room: a frame that waited for an earlier one of its flow
@@ -243,7 +270,9 @@ def enqueue(w, port_index, index, now):
 
 
 @inlined
-def append_to_lane(w, port_index, queue_index, index, now):
+def append_to_lane(
+    w: World, port_index: PortIndex, queue_index: QueueIndex, index: FrameIndex, now: int
+) -> None:
     """A frame takes its place behind those of its lane, whose port may send it at once."""
     queue = w.queues[queue_index]
     queue.before_tail = queue.tail
@@ -254,6 +283,6 @@ def append_to_lane(w, port_index, queue_index, index, now):
 
 
 @compiled
-def enqueue_outlined(w, port_index, index, now):
+def enqueue_outlined(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """`enqueue`, for those to whom a call is nothing."""
     enqueue(w, port_index, index, now)

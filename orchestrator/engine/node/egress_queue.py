@@ -5,13 +5,15 @@ The algorithms that observe the queue are called by the callers (`engine.node.bu
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, PortIndex
 from orchestrator.engine.jit import inlined
 from orchestrator.engine.node.transmitter import cached_wire_time, transmit
-from orchestrator.engine.records import NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NONE, Queue
 
 
 @inlined
-def append_frame(w, queue, index):
+def append_frame(w: World, queue: Queue, index: FrameIndex) -> None:
     """Put a frame behind the others of a queue; the caller then counts it."""
     w.frames[index].next = NONE
     if queue.frames == 0:
@@ -22,7 +24,7 @@ def append_frame(w, queue, index):
 
 
 @inlined
-def pop_frame(w, queue):
+def pop_frame(w: World, queue: Queue) -> FrameIndex:
     """Take the first frame out of a queue; the caller then counts it. Returns its index."""
     index = queue.head
     queue.head = w.frames[index].next
@@ -30,7 +32,7 @@ def pop_frame(w, queue):
 
 
 @inlined
-def send_popped(w, port_index, queue, index, now):
+def send_popped(w: World, port_index: PortIndex, queue: Queue, index: FrameIndex, now: int) -> None:
     """Send a frame that was the first of a queue; then the service-rate limiter waits."""
     w.ports[port_index].next_service = now + cached_wire_time(
         queue, w.frames[index].length, queue.service_rate

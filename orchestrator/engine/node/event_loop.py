@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message
+from orchestrator.engine.index_types import ActorIndex, NodeIndex, QueueIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_events import CP_TIMER, PAUSE_TIMER
 from orchestrator.engine.node import kernel_calls
@@ -40,6 +41,7 @@ from orchestrator.engine.node.port_scheduler import serve
 from orchestrator.engine.node.rate_limiter import begin_limiter, end_limiter
 from orchestrator.engine.node.resequencer import wake_resequencer
 from orchestrator.engine.node.transport_calls import withdraw_request
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     CNM,
     DISABLE_LAZINESS,
@@ -52,11 +54,12 @@ from orchestrator.engine.records import (
     START_FLOW,
     STOP_FLOW,
     SWITCH,
+    Command,
 )
 
 
 @compiled
-def take_row(w, now):
+def take_row(w: World, now: int) -> None:
     """Write down every sampled quantity."""
     clock = w.clock[0]
     row = clock.row
@@ -72,7 +75,7 @@ def take_row(w, now):
 
 
 @compiled
-def sample(w, now):
+def sample(w: World, now: int) -> None:
     """Take the row that is due and wait for the next one."""
     clock = w.clock[0]
     take_row(w, clock.next_sample)
@@ -81,7 +84,7 @@ def sample(w, now):
 
 
 @compiled
-def switch_flow(w, command, now):
+def switch_flow(w: World, command: Command, now: int) -> None:
     """Switch a flow on or off."""
     flow = w.flows[command.offset]
     if command.action == START_FLOW:
@@ -100,7 +103,7 @@ def switch_flow(w, command, now):
 
 
 @compiled
-def run_command(w, now):
+def run_command(w: World, now: int) -> None:
     """Carry out the command that is due and wait for the next one."""
     clock = w.clock[0]
     command = w.commands[clock.command]
@@ -130,7 +133,7 @@ def run_command(w, now):
 
 
 @compiled
-def wake_queue(w, queue_index, now):
+def wake_queue(w: World, queue_index: QueueIndex, now: int) -> None:
     """The timer of the congestion point, of the pause or of the watchdog is due."""
     queue = w.queues[queue_index]
     spare = w.frames[w.frames.size - 1]
@@ -160,7 +163,7 @@ def wake_queue(w, queue_index, now):
 
 
 @compiled
-def wake_node_timer(w, node_index, now):
+def wake_node_timer(w: World, node_index: NodeIndex, now: int) -> None:
     """Something at a node is due: at a switch its resequencer, elsewhere a CNM or its receiver."""
     if w.nodes[node_index].kind == SWITCH:
         wake_resequencer(w, node_index, now)
@@ -169,7 +172,7 @@ def wake_node_timer(w, node_index, now):
 
 
 @inlined
-def step(w, actor, now):
+def step(w: World, actor: ActorIndex, now: int) -> None:
     """Wake one actor. Frames for a wire are left in the outbox.
 
     A line and a flow that wake are not lazy; what a frame of the line acts on `receive` syncs.
@@ -199,7 +202,7 @@ def step(w, actor, now):
 
 
 @compiled
-def simulate_lazily(w, until, events):
+def simulate_lazily(w: World, until: int, events: int) -> int:
     """`simulate`, but for what is late, which stays so."""
     clock = w.clock[0]
     done, unseen = 0, clock.unseen
@@ -213,7 +216,7 @@ def simulate_lazily(w, until, events):
 
 
 @compiled
-def simulate(w, until, events):
+def simulate(w: World, until: int, events: int) -> int:
     """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
 
     Returns how many there were, with those that needed no wake (`engine.node.event_sync`); the

@@ -13,7 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.cache_aligned import words_by_lines
+from orchestrator.engine.index_types import ActorIndex
 from orchestrator.engine.jit import inlined
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NEVER
 
 
@@ -36,7 +38,7 @@ def tournament(actors: int) -> np.ndarray:
 
 
 @inlined
-def wake_at(w, actor, time):
+def wake_at(w: World, actor: ActorIndex, time: int) -> None:
     """Let `actor` wake at `time` (ps; NEVER: not at all) and at no other time."""
     tree = w.tree
     place = (tree.shape[0] >> 1) + actor
@@ -65,6 +67,6 @@ def wake_at(w, actor, time):
 
 
 @inlined
-def wake_time(w, actor):
+def wake_time(w: World, actor: ActorIndex) -> int:
     """Wake time of `actor` (ps)."""
     return w.tree[(w.tree.shape[0] >> 1) + actor, 0]

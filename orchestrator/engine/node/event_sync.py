@@ -33,6 +33,9 @@ Which entities are lazy is decided at assembly alone: `orchestrator.assembly.laz
 
 from __future__ import annotations
 
+from typing import Any
+
+from orchestrator.engine.index_types import InputIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.actors import (
     WAKE_COMMANDS,
@@ -59,6 +62,7 @@ from orchestrator.engine.node.link_delivery import deliver_due_frames
 from orchestrator.engine.node.local_timers import reset_next_arrival
 from orchestrator.engine.node.port_scheduler import serve
 from orchestrator.engine.node.receive_path import end_input_transfers
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     LAZINESS_DISABLED,
     LAZY,
@@ -75,7 +79,7 @@ EVERY_PORT = NONE - 1
 
 
 @compiled
-def sync_counters(w, now):
+def sync_counters(w: World, now: int) -> None:
     """Bring the counts up to `now`: what late ports and NICs have sent, frames due in lines that
     have patience, time under PAUSE. The last comes behind all the others: a frame of a line that
     has patience may be a PAUSE, and acts at the instant it was due."""
@@ -89,7 +93,7 @@ def sync_counters(w, now):
 
 
 @compiled
-def disable_laziness(w, port_index, now):
+def disable_laziness(w: World, port_index: PortIndex, now: int) -> None:
     """From now on a port sends each frame when it can, and its line hands it over when it is due.
 
     What was due before is handed over now, and the line wakes for the first of the others.
@@ -105,14 +109,14 @@ def disable_laziness(w, port_index, now):
 
 
 @compiled
-def sync_until(w, until):
+def sync_until(w: World, until: int) -> None:
     """Bring all that is late up to `until` (ps, exclusive)."""
     sync_all_egress(w, until - 1)
     run_all_local_timers(w, until - 1)
 
 
 @compiled
-def disable_lazy_port(w, port_index, now):
+def disable_lazy_port(w: World, port_index: PortIndex, now: int) -> None:
     """From now on a port wakes for each frame, and its queue's algorithms see all that leave; so do
     those of the buffer behind it, where it has an input."""
     sync_egress(w, port_index, now)
@@ -131,7 +135,7 @@ def disable_lazy_port(w, port_index, now):
 
 
 @compiled
-def deliver_to_lazy_outputs(w, input_index, now):
+def deliver_to_lazy_outputs(w: World, input_index: InputIndex, now: int) -> None:
     """Late outputs that await a frame of an input: it is there, and leaves."""
     side = w.inputs[input_index]
     queue_index = side.awaits_head
@@ -145,7 +149,7 @@ def deliver_to_lazy_outputs(w, input_index, now):
 
 
 @compiled
-def sync_command(w, now):
+def sync_command(w: World, now: int) -> PortIndex:
     """Sync what the command that is due acts on. Returns as `sync` does.
 
     A row of samples syncs its own counters (`take_row`), at the command's time.
@@ -166,7 +170,7 @@ def sync_command(w, now):
 
 
 @compiled
-def sync(w, kind, index, now):
+def sync(w: World, kind: int, index: Any, now: int) -> PortIndex:
     """Sync what a queue, a node or the commands act on when they wake.
 
     Returns the port of a NIC to reschedule, EVERY_PORT or NONE. Frames that arrive are synced where
@@ -191,7 +195,7 @@ def sync(w, kind, index, now):
 
 
 @compiled
-def reschedule_synced(w, port_index):
+def reschedule_synced(w: World, port_index: PortIndex) -> None:
     """Reschedule a port of a NIC, or EVERY_PORT."""
     if port_index != EVERY_PORT:
         reschedule_port(w, port_index)
@@ -203,7 +207,7 @@ def reschedule_synced(w, port_index):
 
 
 @inlined
-def reschedule(w, kind, index, synced):
+def reschedule(w: World, kind: int, index: Any, synced: PortIndex) -> None:
     """The event was dispatched: `synced` is what `sync` returned for it."""
     if kind == WAKE_QUEUE:
         if w.queues[index].input != NONE:
@@ -213,14 +217,14 @@ def reschedule(w, kind, index, synced):
 
 
 @inlined
-def wake_port(w, port_index, now):
+def wake_port(w: World, port_index: PortIndex, now: int) -> None:
     """A port may send: it is synced and served."""
     sync_egress(w, port_index, now)
     serve(w, port_index, now)
 
 
 @inlined
-def wake_input(w, input_index, now):
+def wake_input(w: World, input_index: InputIndex, now: int) -> None:
     """A transfer of an input ends, or a frame of it reaches its output, or both."""
     end_input_transfers(w, input_index, now)
     if w.inputs[input_index].awaits_head != NONE:

@@ -15,6 +15,7 @@ that has passed, and nothing is injected into it.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import LOST
 from orchestrator.engine.node.channel_stages import pass_stages, take_copy
@@ -22,6 +23,7 @@ from orchestrator.engine.node.delay_line import insert_by_due, link_delay
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.frame_capture import check_octet
 from orchestrator.engine.node.multicast_replication import copy_of
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     ACK,
     CE,
@@ -39,11 +41,13 @@ from orchestrator.engine.records import (
     OF_ACK,
     OF_DATA,
     SACK,
+    Frame,
+    Injection,
 )
 
 
 @inlined
-def counts_for(step, frame, now):
+def counts_for(step: Injection, frame: Frame, now: int) -> bool:
     """True if a step of the timeline counts a frame that its port begins to send."""
     if frame.flow != step.flow or now < step.at:
         return False
@@ -55,14 +59,14 @@ def counts_for(step, frame, now):
 
 
 @inlined
-def names_next(step):
+def names_next(step: Injection) -> bool:
     """Count a frame; True if it is one that the step names."""
     step.passed += 1
     return step.packet <= step.passed < step.packet + step.packets
 
 
 @compiled
-def enter_line(w, port_index, index, delay, longer):
+def enter_line(w: World, port_index: PortIndex, index: FrameIndex, delay: int, longer: int) -> None:
     """A frame whose last bit leaves at the port's `free_at` is due `delay` ps later; `longer` ps
     more where an injection delays it, and then out of order."""
     port = w.ports[port_index]
@@ -75,7 +79,7 @@ def enter_line(w, port_index, index, delay, longer):
 
 
 @compiled
-def send_duplicate(w, port_index, index, delay):
+def send_duplicate(w: World, port_index: PortIndex, index: FrameIndex, delay: int) -> None:
     """Send a copy of a frame directly behind it."""
     port = w.ports[port_index]
     if port.line_bytes + w.frames[index].length > port.line_capacity:
@@ -94,7 +98,7 @@ def send_duplicate(w, port_index, index, delay):
 
 
 @compiled
-def transmit_injected(w, port_index, index, now):
+def transmit_injected(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """A port with an injector has begun to send a frame: it passes the stages of its link, if this
     has some, and its line takes it, as the steps of the timeline say."""
     port = w.ports[port_index]
@@ -157,7 +161,7 @@ def transmit_injected(w, port_index, index, now):
 
 
 @compiled
-def transmit_copies(w, port_index, now):
+def transmit_copies(w: World, port_index: PortIndex, now: int) -> None:
     """Send the copies that stages have added to a frame, and to its copies, one behind another."""
     port = w.ports[port_index]
     injector = w.injectors[port.injector - 1]

@@ -6,6 +6,10 @@ frame at the other end have the same time, but for what a real wire adds.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from orchestrator.engine.frames.address_index import GROUP, UNKNOWN
 from orchestrator.engine.frames.big_endian import get16, put16
 from orchestrator.engine.frames.frame_field import AT, ICRC, LAST_ICRC, OP
@@ -14,16 +18,18 @@ from orchestrator.engine.frames.ipv4_header import udp_checksum as udp_checksum_
 from orchestrator.engine.frames.ipv6_header import UDP_CHECKSUM, put_udp_checksum, udp_checksum
 from orchestrator.engine.frames.roce_frame_types import encode_frame, layout_of
 from orchestrator.engine.frames.roce_icrc import ICRC_OCTETS
+from orchestrator.engine.index_types import FrameIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.telemetry_stamping import encode_stamps
-from orchestrator.engine.records import ALTERED, NONE, WRONG_ICRC, WRONG_IPV4, WRONG_UDP
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import ALTERED, NONE, WRONG_ICRC, WRONG_IPV4, WRONG_UDP, Frame
 
 IPV4_CHECKSUM_AT, IPV4_UDP_CHECKSUM_AT = 10, 26
 """Octets of an IPv4 packet over UDP."""
 
 
 @compiled
-def store_frame(w, slot, frame, now, outgoing, octets):
+def store_frame(w: World, slot: int, frame: Frame, now: int, outgoing: int, octets: Any) -> None:
     """Store one frame in a capture slot: `octets` are its first ones, zeros follow."""
     position = w.capture_count[slot, 0]
     if position == w.capture_times.shape[1]:
@@ -38,7 +44,7 @@ def store_frame(w, slot, frame, now, outgoing, octets):
 
 
 @compiled
-def write_hop_addresses(w, port_index, frame, octets):
+def write_hop_addresses(w: World, port_index: PortIndex, frame: Frame, octets: np.ndarray) -> None:
     """Write the MAC addresses that an IP frame has on the way from a port to or from a router."""
     port = w.ports[port_index]
     if port.next_hop != NONE and w.types[frame.kind].is_ip != 0 and frame.destination & GROUP == 0:
@@ -47,7 +53,7 @@ def write_hop_addresses(w, port_index, frame, octets):
 
 
 @compiled
-def corrupt_last_octet(octets, known, length):
+def corrupt_last_octet(octets: Any, known: int, length: int) -> None:
     """Invert the last octet of a frame of which `known` octets are written; zeros lie between."""
     if length <= octets.size:
         for place in range(known, length):
@@ -56,7 +62,7 @@ def corrupt_last_octet(octets, known, length):
 
 
 @compiled
-def check_octet(w, frame, check):
+def check_octet(w: World, frame: Frame, check: int) -> int:
     """The first octet of the check of a frame that WRONG_IPV4, WRONG_UDP or WRONG_ICRC means; NONE
     where frames of its type have none."""
     t = w.types[layout_of(w, frame)]
@@ -75,7 +81,7 @@ def check_octet(w, frame, check):
 
 
 @compiled
-def corrupt_check(w, frame, octets, known):
+def corrupt_check(w: World, frame: Frame, octets: Any, known: int) -> int:
     """Write a wrong check into a frame of which `known` octets are written, and zeros follow: one
     bit differs from the right one. Returns the two octets that were there, as a number."""
     place = check_octet(w, frame, frame.port)
@@ -96,7 +102,7 @@ def corrupt_check(w, frame, octets, known):
 
 
 @compiled
-def put_check(w, frame, octets, known, word):
+def put_check(w: World, frame: Frame, octets: Any, known: int, word: int) -> None:
     """Write two octets of the check that a corrupted frame's `port` means. A UDP checksum over IPv6
     covers the ICRC, and follows it."""
     place = check_octet(w, frame, frame.port)
@@ -109,7 +115,9 @@ def put_check(w, frame, octets, known, word):
 
 
 @compiled
-def store_corrupted(w, slot, frame, now, octets, known):
+def store_corrupted(
+    w: World, slot: int, frame: Frame, now: int, octets: np.ndarray, known: int
+) -> None:
     """Store an outgoing frame with the corrupted octets that its link gives it, of which `known`
     are written and zeros follow. The octets are as before afterwards."""
     if frame.port == ALTERED:
@@ -123,14 +131,16 @@ def store_corrupted(w, slot, frame, now, octets, known):
 
 
 @inlined
-def capture(w, port_index, index, now, outgoing):
+def capture(w: World, port_index: PortIndex, index: FrameIndex, now: int, outgoing: int) -> None:
     """Capture a frame if the plan captures its port; else not even a call is made."""
     if w.captured[port_index] != NONE:
         store_encoded(w, port_index, index, now, outgoing)
 
 
 @compiled
-def store_encoded(w, port_index, index, now, outgoing):
+def store_encoded(
+    w: World, port_index: PortIndex, index: FrameIndex, now: int, outgoing: int
+) -> None:
     """Keep a frame of a captured port whose octets have to be written from its descriptor first."""
     slot = w.captured[port_index]
     if w.capture_count[slot, 0] == w.capture_times.shape[1]:

@@ -7,14 +7,18 @@ arrives it is handed on as it is. Its octets are its own; nothing here looks at 
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.index_types import FlowIndex, FrameIndex, NodeIndex
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.nic_transmit import has_host_queue_room, schedule_flow
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import HOST, NONE
 
 
 @compiled
-def receive_from_program(w, flow_index, index, length, mark, now):
+def receive_from_program(
+    w: World, flow_index: FlowIndex, index: FrameIndex, length: int, mark: int, now: int
+) -> None:
     """A program sent a frame, whose octets lie in row `index`: queue it, or drop it for room."""
     flow = w.flows[flow_index]
     flow.length = length
@@ -40,7 +44,7 @@ def receive_from_program(w, flow_index, index, length, mark, now):
 
 
 @compiled
-def deliver_to_program(w, node_index, index):
+def deliver_to_program(w: World, node_index: NodeIndex, index: FrameIndex) -> None:
     """A frame for a program arrived: count it and leave it in the outbox of the host's wire."""
     node = w.nodes[node_index]
     frame = w.frames[index]

@@ -8,17 +8,17 @@ one that was given back lately.
 
 from __future__ import annotations
 
-import numpy as np
-
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.index_types import FlowIndex, FrameIndex, int64
 from orchestrator.engine.jit import inlined, prefetch
 from orchestrator.engine.node.descriptor_pool import take
 from orchestrator.engine.node.telemetry_stamping import reserve_stamps
-from orchestrator.engine.records import DATA, NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import DATA, NONE, Flow
 
 
 @inlined
-def enter_host_queue(w, flow, now):
+def enter_host_queue(w: World, flow: Flow, now: int) -> bool:
     """A frame of `flow.length` is made and is the last one in the host queue. False, and counted:
     no row is unused."""
     clock = w.clock[0]
@@ -44,12 +44,12 @@ def enter_host_queue(w, flow, now):
 
 
 @inlined
-def leave_host_queue(w, flow_index):
+def leave_host_queue(w: World, flow_index: FlowIndex) -> FrameIndex:
     """The first frame leaves the host queue: its descriptor; NONE, and counted: there is none."""
     flow, clock = w.flows[flow_index], w.clock[0]
     row = flow.head
     made = w.made[row]
-    length, created = np.int64(made.length), made.created
+    length, created = int64(made.length), made.created
     flow.head = made.next
     made.next = clock.unmade
     clock.unmade = row

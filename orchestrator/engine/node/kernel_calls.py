@@ -6,11 +6,22 @@ that of frames without one, and of what happens without a frame.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import InstanceIndex
 from orchestrator.engine.jit import call_kernel, inlined
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import Frame, Record
 
 
 @inlined
-def call_frame_kernel(w, instance, event, entity, frame, now, message):
+def call_frame_kernel(
+    w: World,
+    instance: InstanceIndex,
+    event: int,
+    entity: Record,
+    frame: Frame,
+    now: int,
+    message: Frame,
+) -> int:
     """Call the instance's kernel for an event that has a frame; 0 when it has none for it."""
     i = w.instances[instance]
     kernel = i.kernels[event]
@@ -21,7 +32,15 @@ def call_frame_kernel(w, instance, event, entity, frame, now, message):
 
 
 @inlined
-def call_time_kernel(w, instance, event, entity, frame, now, message):
+def call_time_kernel(
+    w: World,
+    instance: InstanceIndex,
+    event: int,
+    entity: Record,
+    frame: Frame,
+    now: int,
+    message: Frame,
+) -> int:
     """Call the instance's kernel for an event without a frame; 0 when it has none for it."""
     i = w.instances[instance]
     kernel = i.kernels[event]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from orchestrator.engine.frames.pfc_frame import quanta_of
+from orchestrator.engine.index_types import FrameIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.transmitter import quanta_time
-from orchestrator.engine.records import NEVER
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NEVER, Frame, Lane, Port
 
 
 @inlined
-def lane_index(w, port_index, frame):
+def lane_index(w: World, port_index: PortIndex, frame: Frame) -> int:
     """The lane of a port that a data frame is in, by its priority."""
     return w.ports[port_index].first_lane + w.lane_of[frame.priority & 7]
 
 
 @inlined
-def count_hold(held, since, until):
+def count_hold(held: Port | Lane, since: int, until: int) -> None:
     """Add a time [since, until) in which a port or a lane was held; none where that is empty.
 
     What begins where the last one ended goes on with it.
@@ -30,7 +32,7 @@ def count_hold(held, since, until):
 
 
 @compiled
-def forget_longest_holds(w):
+def forget_longest_holds(w: World) -> None:
     """Begin the search for the longest hold anew: a row of samples has what was found."""
     for port_index in range(w.ports.size):
         port = w.ports[port_index]
@@ -41,7 +43,7 @@ def forget_longest_holds(w):
 
 
 @compiled
-def recall_longest_holds(w):
+def recall_longest_holds(w: World) -> None:
     """Take back `forget_longest_holds`: another row is due at the time of the last one."""
     for port_index in range(w.ports.size):
         port = w.ports[port_index]
@@ -52,7 +54,7 @@ def recall_longest_holds(w):
 
 
 @compiled
-def count_pause(w, port_index, now):
+def count_pause(w: World, port_index: PortIndex, now: int) -> None:
     """Add the time that the port and its lanes were held since this was last done.
 
     Must precede every change of a `paused_until`, and time must not go back: whoever calls this
@@ -70,7 +72,7 @@ def count_pause(w, port_index, now):
 
 
 @compiled
-def apply_pause(w, port_index, index, now):
+def apply_pause(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """802.3x: stop for the quanta given, from now; 0 ends the pause (802.3 annex 31B)."""
     port = w.ports[port_index]
     count_pause(w, port_index, now)
@@ -80,7 +82,7 @@ def apply_pause(w, port_index, index, now):
 
 
 @compiled
-def apply_pfc(w, port_index, index, now):
+def apply_pfc(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """802.1Qbb: stop the lanes of the priorities that the frame names, each for its quanta.
 
     A lane of several priorities stops for the longest of them. Priorities that the node does not
@@ -103,7 +105,7 @@ def apply_pfc(w, port_index, index, now):
 
 
 @inlined
-def use_credit(w, port_index, lane, octets, now):
+def use_credit(w: World, port_index: PortIndex, lane: Lane, octets: int, now: int) -> None:
     """Data was sent on account of what the far end granted; used up, the lane waits for more.
 
     The last frame may go beyond by its length: the granting node keeps room for that.
@@ -115,7 +117,7 @@ def use_credit(w, port_index, lane, octets, now):
 
 
 @compiled
-def apply_grant(w, port_index, index, now):
+def apply_grant(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """The far end has room for so many octets in all of the priorities that the frame names.
 
     A lane that waits for none takes no notice. What was granted is never taken back.

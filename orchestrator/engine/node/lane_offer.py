@@ -8,17 +8,19 @@ flows of a lane do without one: in the order in which they became ready.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FlowIndex, range
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_events import SCHEDULER_CHOOSE
 from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.departure_time import next_departure
 from orchestrator.engine.node.nic_transmit import find_next_flow, move_to_front
 from orchestrator.engine.node.rate_limiter import eligible_at
-from orchestrator.engine.records import FRAMES, NONE, PRIORITIES
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import FRAMES, NONE, PRIORITIES, Flow, Lane, Port, Scheduler
 
 
 @compiled
-def takes_own(w, lane):
+def takes_own(w: World, lane: Lane) -> bool:
     """True if the next frame of a lane is one of its node's own flows, one of which is ready.
 
     At a host that forwards, these and the frames of others, in the lane's queue, take turns.
@@ -27,7 +29,7 @@ def takes_own(w, lane):
 
 
 @compiled
-def flow_head_octets(w, flow):
+def flow_head_octets(w: World, flow: Flow) -> int:
     """Length of the first frame in the host queue of a flow that has one (octets)."""
     if flow.mode == FRAMES:
         return w.made[flow.head].length + 0
@@ -35,7 +37,7 @@ def flow_head_octets(w, flow):
 
 
 @compiled
-def head_octets(w, lane):
+def head_octets(w: World, lane: Lane) -> int:
     """Length of the frame that a lane would send next (octets); 0: it has none."""
     if lane.ready_head != NONE and takes_own(w, lane):
         return flow_head_octets(w, w.flows[find_next_flow(w, lane)[0]])
@@ -45,7 +47,7 @@ def head_octets(w, lane):
 
 
 @compiled
-def has_more(w, port, lane, flow_index, now):
+def has_more(w: World, port: Port, lane: Lane, flow_index: FlowIndex, now: int) -> bool:
     """True if a lane that sent a frame has one to send when its port is free again.
 
     `flow_index`: the flow that sent it, which is ready again only after this event; NONE: the frame
@@ -57,7 +59,7 @@ def has_more(w, port, lane, flow_index, now):
 
 
 @compiled
-def is_eligible_when_free(w, port, flow, now):
+def is_eligible_when_free(w: World, port: Port, flow: Flow, now: int) -> bool:
     """True if a flow that sent a frame has another, and tokens for it, when its port is free."""
     if flow.head == NONE:
         return False
@@ -65,7 +67,7 @@ def is_eligible_when_free(w, port, flow, now):
 
 
 @compiled
-def has_more_of_class(w, port, lane, flow_index, now):
+def has_more_of_class(w: World, port: Port, lane: Lane, flow_index: FlowIndex, now: int) -> bool:
     """True if a flow that sent a frame, or another ready one of its class, has one to send when
     the port is free again."""
     index = lane.ready_head
@@ -77,7 +79,7 @@ def has_more_of_class(w, port, lane, flow_index, now):
 
 
 @compiled
-def choose_lane(w, port, now):
+def choose_lane(w: World, port: Port, now: int) -> int:
     """Ask the scheduler of a free port for the lane that sends now; NONE: no lane may."""
     scheduler = w.schedulers[port.scheduler - 1]
     scheduler.ready = 0
@@ -99,7 +101,7 @@ def choose_lane(w, port, now):
 
 
 @compiled
-def call_choose(w, scheduler, instead, now):
+def call_choose(w: World, scheduler: Scheduler, instead: int, now: int) -> int:
     """The priority or class that a scheduler chooses; `instead`, and counted: it cannot send."""
     spare = w.frames[w.frames.size - 1]
     chosen = kernel_calls.call_time_kernel(
@@ -112,7 +114,7 @@ def call_choose(w, scheduler, instead, now):
 
 
 @compiled
-def choose_flow(w, scheduler, lane, now):
+def choose_flow(w: World, scheduler: Scheduler, lane: Lane, now: int) -> FlowIndex:
     """Ask the flow scheduler of a lane with ready flows for the class that sends now. The first
     ready flow of that class goes to the head of the list, and is returned."""
     scheduler.ready = 0

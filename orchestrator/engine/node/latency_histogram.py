@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.engine.index_types import range
 from orchestrator.engine.jit import binary_digits, inlined
-from orchestrator.engine.node.world_arrays import LATENCY_OCTAVES, LATENCY_STEPS
+from orchestrator.engine.node.world_arrays import LATENCY_OCTAVES, LATENCY_STEPS, World
 
 SHIFT = LATENCY_STEPS.bit_length() - 1
 BINS = LATENCY_STEPS * LATENCY_OCTAVES
 
 
 @inlined
-def latency_bin(value):
+def latency_bin(value: int) -> int:
     """The bin of a latency (ps, not negative), or of a queue's length (octets); the last one holds
     everything longer."""
     octave = max(binary_digits(value) - SHIFT - 1, 0)
@@ -20,7 +21,7 @@ def latency_bin(value):
 
 
 @inlined
-def count_latency(w, group, value):
+def count_latency(w: World, group: int, value: int) -> None:
     """Count one frame's latency (ps) in its traffic entry's histogram."""
     w.latency[group, latency_bin(max(value, 0))] += 1
 

@@ -14,6 +14,7 @@ as long as one waits, the port wakes for each frame.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import ActorIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.actors import goes_first, input_actor, port_actor
 from orchestrator.engine.node.buffer_occupancy import occupy_octets, release_octets
@@ -30,11 +31,12 @@ from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.egress_queue import append_frame, pop_frame, send_popped
 from orchestrator.engine.node.event_queue import wake_at, wake_time
 from orchestrator.engine.node.local_timers import set_port_timer
-from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import LAZINESS_DISABLED, LAZY, NEVER, NONE, Port, Queue
 
 
 @inlined
-def send_lazy_head(w, port_index, queue, time):
+def send_lazy_head(w: World, port_index: PortIndex, queue: Queue, time: int) -> None:
     """The first frame of a late port's queue leaves."""
     index = pop_frame(w, queue)
     release_octets(queue, w.frames[index].length)
@@ -42,7 +44,7 @@ def send_lazy_head(w, port_index, queue, time):
 
 
 @compiled
-def send_lazily_until(w, port_index, until):
+def send_lazily_until(w: World, port_index: PortIndex, until: int) -> None:
     """Let a late port send what it could start to send up to `until` (ps, inclusive)."""
     port = w.ports[port_index]
     lane = w.lanes[port.first_lane]
@@ -55,7 +57,7 @@ def send_lazily_until(w, port_index, until):
 
 
 @inlined
-def arrive_at_lazy_output(w, queue):
+def arrive_at_lazy_output(w: World, queue: Queue) -> None:
     """The first frame on its way to a late output is there: it is kept or dropped."""
     index = queue.fly_head
     frame = w.frames[index]
@@ -73,13 +75,13 @@ def arrive_at_lazy_output(w, queue):
 
 
 @inlined
-def wakes_for_data(port, queue):
+def wakes_for_data(port: Port, queue: Queue) -> bool:
     """True if a late output behind inputs wakes for each frame that leaves it."""
     return queue.request_head != NONE or port.late == LAZINESS_DISABLED
 
 
 @compiled
-def forward_lazily_until(w, port_index, until, actor):
+def forward_lazily_until(w: World, port_index: PortIndex, until: int, actor: ActorIndex) -> None:
     """Let frames reach a late output behind inputs and leave it, all that would be before an event
     of `actor` at `until` (ps). What it wakes for it leaves alone."""
     port = w.ports[port_index]
@@ -104,7 +106,7 @@ def forward_lazily_until(w, port_index, until, actor):
 
 
 @inlined
-def sync_egress(w, port_index, now):
+def sync_egress(w: World, port_index: PortIndex, now: int) -> None:
     """Bring a port up to the event that is under way, where it is late."""
     late = w.ports[port_index].late
     if late == LAZY:
@@ -115,7 +117,7 @@ def sync_egress(w, port_index, now):
 
 
 @compiled
-def sync_all_egress(w, until):
+def sync_all_egress(w: World, until: int) -> None:
     """Bring all late ports and calm inputs up to `until` (ps, inclusive)."""
     if w.clock[0].late != 0:
         for port_index in range(w.ports.size):
@@ -123,7 +125,7 @@ def sync_all_egress(w, until):
             if late == LAZY:
                 send_lazily_until(w, port_index, until)
             elif late != 0:
-                forward_lazily_until(w, port_index, until, NEVER)
+                forward_lazily_until(w, port_index, until, NEVER)  # type: ignore[arg-type]
         for input_index in range(w.inputs.size):
             buffer = w.queues[w.inputs[input_index].first_queue]
             if buffer.calm > buffer.pausing:
@@ -131,7 +133,7 @@ def sync_all_egress(w, until):
 
 
 @compiled
-def first_to_leave(w, port_index):
+def first_to_leave(w: World, port_index: PortIndex) -> int:
     """Wake time of a late output behind inputs for data; NEVER when no queue waits for it, or it
     has no frame. For a frame that leaves the moment that it arrives, its input wakes instead."""
     port = w.ports[port_index]
@@ -147,7 +149,7 @@ def first_to_leave(w, port_index):
 
 
 @inlined
-def schedule_port(w, port_index):
+def schedule_port(w: World, port_index: PortIndex) -> None:
     """Let a port wake for the next chance to send; one that is late, only for observable sends."""
     port = w.ports[port_index]
     time = NEVER
@@ -165,13 +167,13 @@ def schedule_port(w, port_index):
 
 
 @compiled
-def schedule_port_outlined(w, port_index):
+def schedule_port_outlined(w: World, port_index: PortIndex) -> None:
     """`schedule_port`, for callers to which the cost of a call is negligible."""
     schedule_port(w, port_index)
 
 
 @inlined
-def wake_port_by(w, port_index, time):
+def wake_port_by(w: World, port_index: PortIndex, time: int) -> None:
     """Let a port wake at `time` (ps) unless it wakes sooner."""
     port = w.ports[port_index]
     if port.entries != 0:

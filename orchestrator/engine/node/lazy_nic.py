@@ -14,17 +14,19 @@ frame's arrival comes behind it. Nodes have higher ones: for what they do at a t
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, NodeIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.delay_line import leave_line
 from orchestrator.engine.node.lazy_egress import sync_egress
 from orchestrator.engine.node.local_timers import schedule_next_arrival
 from orchestrator.engine.node.nic_transmit import wake_flow
 from orchestrator.engine.node.port_scheduler import serve
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import GRANT, NONE, PAUSE, PFC, PROBE
 
 
 @compiled
-def run_local_timers(w, port_index, until):
+def run_local_timers(w: World, port_index: PortIndex, until: int) -> None:
     """Do all that the agenda of a late port has up to `until` (ps, inclusive).
 
     The caller then sets the line's wake anew (`schedule_next_arrival`).
@@ -45,7 +47,7 @@ def run_local_timers(w, port_index, until):
 
 
 @compiled
-def take_due_frame(w, port_index, now):
+def take_due_frame(w: World, port_index: PortIndex, now: int) -> FrameIndex:
     """The line of a late port wakes. Returns the frame that is due, out of the line; NONE if one
     only might have been."""
     run_local_timers(w, port_index, now - 1)
@@ -59,7 +61,7 @@ def take_due_frame(w, port_index, now):
 
 
 @compiled
-def sync_port(w, port_index, now, until):
+def sync_port(w: World, port_index: PortIndex, now: int, until: int) -> None:
     """Something comes to a port from outside at `now`: it is brought up to `until`, if it is late.
 
     The caller then calls `reschedule_port`.
@@ -71,14 +73,14 @@ def sync_port(w, port_index, now, until):
 
 
 @inlined
-def reschedule_port(w, port_index):
+def reschedule_port(w: World, port_index: PortIndex) -> None:
     """Set the line's wake anew after an event from outside: other frames may leave the port now."""
     if w.ports[port_index].entries != 0:
         schedule_next_arrival(w, port_index)
 
 
 @compiled
-def sync_node_ports(w, node_index, now, until):
+def sync_node_ports(w: World, node_index: NodeIndex, now: int, until: int) -> None:
     """`sync_port` all ports of a NIC: its flows share the limiters that are free."""
     node = w.nodes[node_index]
     if w.clock[0].late_nics != 0:
@@ -87,7 +89,9 @@ def sync_node_ports(w, node_index, now, until):
 
 
 @compiled
-def sync_addressed_port(w, node_index, index, now, until):
+def sync_addressed_port(
+    w: World, node_index: NodeIndex, index: FrameIndex, now: int, until: int
+) -> PortIndex:
     """`sync_port` the port that a message `index` to a NIC acts on, which is returned, or NONE.
 
     It may bind a limiter that another flow has let go.
@@ -105,7 +109,7 @@ def sync_addressed_port(w, node_index, index, now, until):
 
 
 @compiled
-def sync_arrival(w, port_index, index, now):
+def sync_arrival(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> PortIndex:
     """Sync what a frame that is not data acts on where it arrives; returns the port to reschedule,
     or NONE. A CNM of a NIC with a reaction time acts later, by an event of the node."""
     frame = w.frames[index]
@@ -120,7 +124,7 @@ def sync_arrival(w, port_index, index, now):
 
 
 @compiled
-def run_all_local_timers(w, until):
+def run_all_local_timers(w: World, until: int) -> None:
     """Bring all late ports of NICs up to `until` (ps, inclusive)."""
     if w.clock[0].late_nics != 0:
         for port_index in range(w.ports.size):

@@ -9,6 +9,7 @@ for each frame, for a fraction of the work.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, PortIndex
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.channel_stages import is_stopped
 from orchestrator.engine.node.delay_line import leave_line, schedule_line
@@ -20,6 +21,7 @@ from orchestrator.engine.node.lazy_nic import (
     take_due_frame,
 )
 from orchestrator.engine.node.receive_path import handle_arrival
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import CORRUPTED, DATA, ELSEWHERE, NONE
 
 LEAST_INTERVAL_PS = 64_000_000
@@ -27,7 +29,7 @@ LEAST_INTERVAL_PS = 64_000_000
 
 
 @compiled
-def receive_synced(w, port_index, index, now):
+def receive_synced(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """`receive` a frame that is not data: what it acts on is synced before, rescheduled after."""
     synced = sync_arrival(w, port_index, index, now)
     handle_arrival(w, port_index, index, now)
@@ -36,7 +38,7 @@ def receive_synced(w, port_index, index, now):
 
 
 @compiled
-def receive(w, port_index, index, now):
+def receive(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """Hand a frame that arrived whole at `port_index` to its node."""
     if w.frames[index].kind == DATA:
         handle_arrival(w, port_index, index, now)
@@ -45,7 +47,7 @@ def receive(w, port_index, index, now):
 
 
 @compiled
-def deliver_due_frames(w, port_index, until):
+def deliver_due_frames(w: World, port_index: PortIndex, until: int) -> None:
     """Give the peer every frame that was due by `until`, each at its own instant."""
     port = w.ports[port_index]
     while port.line_head != NONE and w.frames[port.line_head].due <= until:
@@ -55,7 +57,7 @@ def deliver_due_frames(w, port_index, until):
 
 
 @inlined
-def deliver_from_line(w, port_index, now):
+def deliver_from_line(w: World, port_index: PortIndex, now: int) -> None:
     """The delay line of a port is due."""
     port = w.ports[port_index]
     if port.patience > 0:

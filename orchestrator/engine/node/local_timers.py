@@ -8,28 +8,30 @@ from outside, after which the line's wake is set anew (`schedule_next_arrival`).
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FlowIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.actors import line_actor
 from orchestrator.engine.node.departure_time import control_departure, flow_departure
 from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.transmitter import on_wire
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NEVER, NONE, PROBE
 
 
 @inlined
-def has_local_timers(w, port_index):
+def has_local_timers(w: World, port_index: PortIndex) -> bool:
     """True if a port is one of a NIC's and has its wakes in the agenda."""
     return w.ports[port_index].entries != 0
 
 
 @inlined
-def set_port_timer(w, port_index, time):
+def set_port_timer(w: World, port_index: PortIndex, time: int) -> None:
     """Let a late port wake at `time` (ps; NEVER: not at all) and at no other time."""
     w.agenda[w.ports[port_index].agenda].wake = time
 
 
 @compiled
-def set_flow_timer(w, flow_index, time, tokens, timer):
+def set_flow_timer(w: World, flow_index: FlowIndex, time: int, tokens: int, timer: int) -> None:
     """Let a flow of a late port wake at `time` (ps; NEVER: not at all) and at no other time.
 
     Its limiter, if it has one, lets a frame go at `tokens` (ps), and may say otherwise at `timer`.
@@ -47,7 +49,7 @@ def set_flow_timer(w, flow_index, time, tokens, timer):
 
 
 @compiled
-def earliest_arrival(w, port_index):
+def earliest_arrival(w: World, port_index: PortIndex) -> int:
     """Earliest arrival (ps) of the next frame of a late port with an empty line, or
     NEVER."""
     port = w.ports[port_index]
@@ -79,7 +81,7 @@ def earliest_arrival(w, port_index):
 
 
 @compiled
-def schedule_next_arrival(w, port_index):
+def schedule_next_arrival(w: World, port_index: PortIndex) -> None:
     """Let the line of a late port wake for its first frame, or for the first that may come."""
     port = w.ports[port_index]
     if port.line_head == NONE:
@@ -89,9 +91,11 @@ def schedule_next_arrival(w, port_index):
 
 
 @compiled
-def reset_next_arrival(w):
+def reset_next_arrival(w: World) -> None:
     """A value has changed: what was known of the frames that come next need not hold any more."""
-    for port_index in range(w.ports.size if w.clock[0].late_nics != 0 else 0):
+    if w.clock[0].late_nics == 0:
+        return
+    for port_index in range(w.ports.size):
         port = w.ports[port_index]
         if port.entries != 0:
             wake = w.agenda[port.agenda].wake

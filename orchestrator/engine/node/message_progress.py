@@ -11,14 +11,16 @@ its node as well.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FlowIndex, GateIndex, MessageIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.actors import flow_actor
 from orchestrator.engine.node.event_queue import wake_at
-from orchestrator.engine.records import FRAMES, MESSAGES, NEVER, NONE, TRANSPORT
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import FRAMES, MESSAGES, NEVER, NONE, TRANSPORT, Flow, Message
 
 
 @compiled
-def begin_message(w, flow, now):
+def begin_message(w: World, flow: Flow, now: int) -> None:
     """Set up the first frame of the flow's current message, which may still lie ahead."""
     if flow.message == flow.last_message:
         flow.next_frame = NEVER
@@ -34,7 +36,7 @@ def begin_message(w, flow, now):
 
 
 @inlined
-def next_of_message(w, flow, gap, now):
+def next_of_message(w: World, flow: Flow, gap: int, now: int) -> None:
     """A frame was made: the next one is of the same message, `gap` ps later, or of the next one."""
     flow.left -= flow.length - flow.headers
     if flow.left > 0:
@@ -46,7 +48,7 @@ def next_of_message(w, flow, gap, now):
 
 
 @compiled
-def start_source(w, flow_index, now):
+def start_source(w: World, flow_index: FlowIndex, now: int) -> None:
     """A flow is switched on: when its source wants to make its next frame."""
     flow = w.flows[flow_index]
     if flow.mode == FRAMES:
@@ -61,7 +63,7 @@ def start_source(w, flow_index, now):
 
 
 @compiled
-def find_message(w, row, sequence):
+def find_message(w: World, row: MessageIndex, sequence: int) -> MessageIndex:
     """The row of the message that a frame belongs to; `row` is any message of its flow.
 
     A sequence number that no message of the flow has leads to its first or behind its last one.
@@ -75,7 +77,7 @@ def find_message(w, row, sequence):
 
 
 @compiled
-def wake_dependent_flow(w, row, at, now):
+def wake_dependent_flow(w: World, row: MessageIndex, at: int, now: int) -> None:
     """Wake the flow of a message whose dependency has arrived."""
     message = w.messages[row]
     message.start = at
@@ -90,7 +92,7 @@ def wake_dependent_flow(w, row, at, now):
 
 
 @compiled
-def open_gates(w, index, now):
+def open_gates(w: World, index: GateIndex, now: int) -> None:
     """Open a gate, then those that waited for it last, and so on. They may open later than now."""
     w.gates[index].next = NONE
     while index != NONE:
@@ -111,7 +113,7 @@ def open_gates(w, index, now):
 
 
 @compiled
-def complete_message(w, message, now):
+def complete_message(w: World, message: Message, now: int) -> None:
     """The last frame of a message is there: it counts for its gate, which may open."""
     message.done = now
     if message.opens == NONE:
@@ -124,7 +126,7 @@ def complete_message(w, message, now):
 
 
 @compiled
-def count_arrival(w, flow_index, sequence, now):
+def count_arrival(w: World, flow_index: FlowIndex, sequence: int, now: int) -> None:
     """A datagram arrived: the message that it belongs to is whole when all of its frames did."""
     flow = w.flows[flow_index]
     row = find_message(w, min(flow.arriving, flow.last_message - 1), sequence)
@@ -138,7 +140,7 @@ def count_arrival(w, flow_index, sequence, now):
 
 
 @compiled
-def count_in_order(w, flow_index, sequence, now):
+def count_in_order(w: World, flow_index: FlowIndex, sequence: int, now: int) -> None:
     """Every segment before `sequence` is there: messages that end before it are whole."""
     flow = w.flows[flow_index]
     while flow.arriving < flow.last_message:

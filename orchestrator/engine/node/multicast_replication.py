@@ -7,14 +7,16 @@ frames); before an output every copy counts by itself.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, NodeIndex, range
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.telemetry_stamping import copy_stamps
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NONE
 
 
 @compiled
-def copy_of(w, node_index, index):
+def copy_of(w: World, node_index: NodeIndex, index: FrameIndex) -> FrameIndex:
     """Another descriptor of the same frame, with its octets where there are any; or NONE."""
     other = take(w)
     if other == NONE:
@@ -29,7 +31,7 @@ def copy_of(w, node_index, index):
 
 
 @compiled
-def deliver_copy(w, node_index, index):
+def deliver_copy(w: World, node_index: NodeIndex, index: FrameIndex) -> None:
     """A member of a group received a frame: count it as that member's."""
     frame = w.frames[index]
     flow = w.flows[frame.flow]

@@ -8,8 +8,10 @@ IBM input-buffered QCN, section II.A).
 from __future__ import annotations
 
 from orchestrator.engine.frames.address_index import row_of
+from orchestrator.engine.index_types import NodeIndex, PortIndex
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     COPY,
     DATA,
@@ -19,6 +21,7 @@ from orchestrator.engine.records import (
     PORT_SETS,
     SPREAD_FRAMES,
     TRIMMED,
+    Frame,
 )
 
 MIX = 0x9E3779B1
@@ -29,7 +32,7 @@ LOW_32 = 0xFFFFFFFF
 
 
 @inlined
-def output_port(w, node_index, frame):
+def output_port(w: World, node_index: NodeIndex, frame: Frame) -> PortIndex:
     """A port; NONE without a route; what is below NONE is a row of the ways, for a copy each."""
     address = row_of(frame.destination)
     way = w.routes[node_index, w.behind[address, 0]]
@@ -41,7 +44,7 @@ def output_port(w, node_index, frame):
 
 
 @compiled
-def spread_port(w, node_index, way, frame):
+def spread_port(w: World, node_index: NodeIndex, way: PortIndex, frame: Frame) -> PortIndex:
     """One of several ways to spread over; `way` itself where all of them are to be taken."""
     row = PORT_SETS - way
     count = w.ways[row, 1]

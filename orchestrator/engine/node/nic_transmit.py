@@ -8,9 +8,8 @@ the order in which their frames were made.
 
 from __future__ import annotations
 
-import numpy as np
-
 from orchestrator.engine.frames.descriptor_reset import reset_descriptor
+from orchestrator.engine.index_types import FlowIndex, FrameIndex, NodeIndex, PortIndex, int64
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_events import TRAFFIC_NEXT
 from orchestrator.engine.node import kernel_calls
@@ -34,6 +33,7 @@ from orchestrator.engine.node.send_window import on_segment_departed, resume_win
 from orchestrator.engine.node.telemetry_stamping import reserve_stamps
 from orchestrator.engine.node.transmitter import by_clock, transmit
 from orchestrator.engine.node.transport_calls import ask_transport_segment, delayed_ack
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     DATA,
     FRAMES,
@@ -43,11 +43,13 @@ from orchestrator.engine.records import (
     NOT_ROCE,
     SOONEST,
     TRANSPORT,
+    Flow,
+    Lane,
 )
 
 
 @inlined
-def has_host_queue_room(w, flow):
+def has_host_queue_room(w: World, flow: Flow) -> bool:
     """True if the host queue takes the source's next frame."""
     if flow.shared != 0:
         node = w.nodes[flow.node]
@@ -56,7 +58,7 @@ def has_host_queue_room(w, flow):
 
 
 @compiled
-def enqueue_segment(w, flow_index, sequence, now):
+def enqueue_segment(w: World, flow_index: FlowIndex, sequence: int, now: int) -> bool:
     """A message's or a transport's frame of `flow.length` is made and put into the host queue.
 
     False, and counted: there is no descriptor.
@@ -88,7 +90,7 @@ def enqueue_segment(w, flow_index, sequence, now):
 
 
 @inlined
-def make_frame(w, flow_index, now):
+def make_frame(w: World, flow_index: FlowIndex, now: int) -> None:
     """The source makes one frame, puts it into the host queue and says when the next one comes."""
     flow = w.flows[flow_index]
     if flow.mode == FRAMES:
@@ -119,7 +121,7 @@ def make_frame(w, flow_index, now):
 
 
 @compiled
-def refuse_frame(w, flow, now):
+def refuse_frame(w: World, flow: Flow, now: int) -> None:
     """The source makes a frame that finds no room."""
     spare = w.frames[w.frames.size - 1]
     flow.frames_refused += 1
@@ -128,7 +130,7 @@ def refuse_frame(w, flow, now):
 
 
 @inlined
-def schedule_flow(w, flow_index, now):
+def schedule_flow(w: World, flow_index: FlowIndex, now: int) -> None:
     """Let the flow wake for its next frame, its limiter's timer or its limiter's tokens."""
     flow = w.flows[flow_index]
     time = flow.next_frame if flow.open_loop != 0 or has_host_queue_room(w, flow) else NEVER
@@ -151,7 +153,7 @@ def schedule_flow(w, flow_index, now):
 
 
 @compiled
-def find_next_flow(w, lane):
+def find_next_flow(w: World, lane: Lane) -> tuple[FlowIndex, FlowIndex]:
     """The flow of a lane that sends next, and the one before it in the list, or NONE.
 
     It is the first ready one or, among those of a shared host queue, the one with the oldest frame.
@@ -170,7 +172,7 @@ def find_next_flow(w, lane):
 
 
 @compiled
-def remove_ready_flow(w, lane):
+def remove_ready_flow(w: World, lane: Lane) -> FlowIndex:
     """Take that flow out of a lane's ready ones whose frame is the first in the shared queue."""
     chosen, before_chosen = find_next_flow(w, lane)
     after = w.flows[chosen].ready_next
@@ -184,7 +186,7 @@ def remove_ready_flow(w, lane):
 
 
 @compiled
-def move_to_front(w, lane, flow_index):
+def move_to_front(w: World, lane: Lane, flow_index: FlowIndex) -> None:
     """Make a ready flow, which is not the first of its lane, the first; the others keep their
     order."""
     before = lane.ready_head
@@ -199,7 +201,7 @@ def move_to_front(w, lane, flow_index):
 
 
 @inlined
-def send_ready_flow(w, port_index, lane, now):
+def send_ready_flow(w: World, port_index: PortIndex, lane: Lane, now: int) -> None:
     """The first ready flow of a lane of a free port sends its frame and steps back."""
     flow_index = lane.ready_head
     if w.flows[flow_index].shared != 0:
@@ -211,11 +213,11 @@ def send_ready_flow(w, port_index, lane, now):
 
 
 @compiled
-def send_head_frame(w, port_index, flow_index, now):
+def send_head_frame(w: World, port_index: PortIndex, flow_index: FlowIndex, now: int) -> None:
     """A flow sends the first of its frames by a free port."""
     flow = w.flows[flow_index]
     if flow.mode == FRAMES:
-        length = np.int64(w.made[flow.head].length)
+        length = int64(w.made[flow.head].length)
         index = leave_host_queue(w, flow_index)
     else:
         index = flow.head
@@ -241,7 +243,7 @@ def send_head_frame(w, port_index, flow_index, now):
 
 
 @inlined
-def may_send(w, flow, now):
+def may_send(w: World, flow: Flow, now: int) -> bool:
     """True if the flow has a frame and, where it has a limiter, tokens."""
     if flow.head == NONE or flow.ready == 1:
         return False
@@ -249,7 +251,7 @@ def may_send(w, flow, now):
 
 
 @inlined
-def append_ready_flow(w, flow_index):
+def append_ready_flow(w: World, flow_index: FlowIndex) -> int:
     """Put a flow behind the ready flows of its lane; True when it is the only one."""
     flow = w.flows[flow_index]
     lane = w.lanes[flow.lane]
@@ -265,7 +267,7 @@ def append_ready_flow(w, flow_index):
 
 
 @compiled
-def wake_flow(w, flow_index, now):
+def wake_flow(w: World, flow_index: FlowIndex, now: int) -> int:
     """Do what is due for a flow; True when its port has to be served for it.
 
     A flow that sends at once is scheduled when it has sent, any other here. One that has a free
@@ -297,7 +299,7 @@ def wake_flow(w, flow_index, now):
 
 
 @compiled
-def apply_cnm(w, node_index, index, now):
+def apply_cnm(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """A NIC acts on a CNM: the flow is found by destination address, then its limiter.
 
     Without a free limiter the message is counted and dropped, never given to another flow.
@@ -321,7 +323,7 @@ def apply_cnm(w, node_index, index, now):
 
 
 @compiled
-def schedule_node(w, node_index):
+def schedule_node(w: World, node_index: NodeIndex) -> None:
     """Let a NIC or sink wake for the CNM that acts next, or for its receiver's timer."""
     node = w.nodes[node_index]
     time = NEVER if node.reacting_head == NONE else w.frames[node.reacting_head].due
@@ -331,7 +333,7 @@ def schedule_node(w, node_index):
 
 
 @compiled
-def on_cnm(w, node_index, index, now):
+def on_cnm(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """A CNM reached its NIC, whose limiters act after their reaction time."""
     node = w.nodes[node_index]
     if node.reaction_time == 0:
@@ -349,7 +351,7 @@ def on_cnm(w, node_index, index, now):
 
 
 @compiled
-def wake_node(w, node_index, now):
+def wake_node(w: World, node_index: NodeIndex, now: int) -> None:
     """The reaction time of the first CNM that waits for it is over."""
     node = w.nodes[node_index]
     index = node.reacting_head

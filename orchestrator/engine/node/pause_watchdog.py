@@ -7,6 +7,7 @@ kernels set `queue.stance`; this module applies it, and `output` does so to arri
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message
+from orchestrator.engine.index_types import PortIndex, QueueIndex, range
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_events import WATCHDOG_HELD, WATCHDOG_TIMER
 from orchestrator.engine.node import kernel_calls
@@ -15,11 +16,12 @@ from orchestrator.engine.node.crossbar import on_output_departure
 from orchestrator.engine.node.egress_queue import pop_frame
 from orchestrator.engine.node.lane_flow_control import count_pause
 from orchestrator.engine.node.port_scheduler import drop_dequeued, serve
-from orchestrator.engine.records import DROPS, IGNORES, NEVER, NONE, PFC, SOONEST
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import DROPS, IGNORES, NEVER, NONE, PFC, SOONEST, Lane
 
 
 @compiled
-def drop_queued(w, queue_index, now):
+def drop_queued(w: World, queue_index: QueueIndex, now: int) -> None:
     """Drop all that lies in a queue."""
     queue = w.queues[queue_index]
     while queue.frames > 0:
@@ -31,7 +33,7 @@ def drop_queued(w, queue_index, now):
 
 
 @compiled
-def apply_watchdog_state(w, queue_index, lane, now):
+def apply_watchdog_state(w: World, queue_index: QueueIndex, lane: Lane, now: int) -> None:
     """Do what the watchdog of a queue wants, whose lane that is."""
     queue = w.queues[queue_index]
     if queue.stance == DROPS:
@@ -44,7 +46,7 @@ def apply_watchdog_state(w, queue_index, lane, now):
 
 
 @compiled
-def notify_watchdogs(w, port_index, now):
+def notify_watchdogs(w: World, port_index: PortIndex, now: int) -> None:
     """A PAUSE or PFC came to a port: tell the watchdogs of the queues that it holds.
 
     Of a lane that it does not name the time stays the same.
@@ -70,7 +72,7 @@ def notify_watchdogs(w, port_index, now):
 
 
 @compiled
-def wake_watchdog(w, queue_index, now):
+def wake_watchdog(w: World, queue_index: QueueIndex, now: int) -> None:
     """The timer of a watchdog is due."""
     queue = w.queues[queue_index]
     queue.watchdog_timer = NEVER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, LaneIndex, PortIndex, QueueIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_events import SCHEDULER_SENT
 from orchestrator.engine.node import kernel_calls
@@ -22,11 +23,12 @@ from orchestrator.engine.node.lane_offer import (
 from orchestrator.engine.node.lazy_egress import schedule_port
 from orchestrator.engine.node.nic_transmit import find_next_flow, send_ready_flow
 from orchestrator.engine.node.transmitter import transmit
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NEVER, NONE, Lane, Port, Queue, Scheduler
 
 
 @compiled
-def drop_dequeued(w, queue, index):
+def drop_dequeued(w: World, queue: Queue, index: FrameIndex) -> None:
     """A frame was taken out of a queue only to be dropped: it has not left by the port."""
     queue.frames_out -= 1
     queue.bytes_out -= w.frames[index].length
@@ -35,7 +37,7 @@ def drop_dequeued(w, queue, index):
 
 
 @inlined
-def send_from_queue(w, port_index, queue_index, now):
+def send_from_queue(w: World, port_index: PortIndex, queue_index: QueueIndex, now: int) -> None:
     """Serve a queue of a switch's port: one frame, then the service-rate limiter waits.
 
     Frames that the congestion point drops on their way out take no time: the next one follows.
@@ -53,7 +55,7 @@ def send_from_queue(w, port_index, queue_index, now):
 
 
 @compiled
-def is_own_turn(w, lane):
+def is_own_turn(w: World, lane: Lane) -> int:
     """Take the turn of a lane with a ready flow; True if that flow sends, not the lane's queue."""
     own = takes_own(w, lane)
     if lane.queue != NONE and w.queues[lane.queue].frames > 0:
@@ -62,7 +64,7 @@ def is_own_turn(w, lane):
 
 
 @inlined
-def send_from_lane(w, port_index, lane, now):
+def send_from_lane(w: World, port_index: PortIndex, lane: Lane, now: int) -> None:
     """A lane of a free port that may send sends one frame."""
     port = w.ports[port_index]
     sent, lost = port.bytes_out, port.frames_lost
@@ -75,7 +77,7 @@ def send_from_lane(w, port_index, lane, now):
 
 
 @inlined
-def next_lane(w, port, now):
+def next_lane(w: World, port: Port, now: int) -> LaneIndex:
     """The next lane of a port, by turns, that can send a frame; NONE: none can."""
     lanes = w.clock[0].lanes
     place = port.turn
@@ -91,7 +93,7 @@ def next_lane(w, port, now):
 
 
 @compiled
-def send_flow_scheduled(w, port_index, now):
+def send_flow_scheduled(w: World, port_index: PortIndex, now: int) -> None:
     """The next lane that can sends a frame: of its ready flows, the one that its scheduler chooses.
 
     Where a host forwards, frames of others in the lane's queue pass the scheduler by.
@@ -116,7 +118,7 @@ def send_flow_scheduled(w, port_index, now):
 
 
 @compiled
-def report_sent(w, scheduler, now):
+def report_sent(w: World, scheduler: Scheduler, now: int) -> None:
     """Tell a scheduler that the frame of its choice was sent."""
     spare = w.frames[w.frames.size - 1]
     kernel_calls.call_time_kernel(
@@ -125,7 +127,7 @@ def report_sent(w, scheduler, now):
 
 
 @compiled
-def send_scheduled(w, port_index, now):
+def send_scheduled(w: World, port_index: PortIndex, now: int) -> None:
     """The lane that a port's scheduler chooses sends a frame, if one may."""
     port = w.ports[port_index]
     if w.schedulers[port.scheduler - 1].of_flows != 0:
@@ -148,7 +150,7 @@ def send_scheduled(w, port_index, now):
 
 
 @inlined
-def send_data(w, port_index, now):
+def send_data(w: World, port_index: PortIndex, now: int) -> None:
     """The next lane that can sends a frame: lanes take turns, unless the port has a scheduler."""
     port = w.ports[port_index]
     if port.scheduler != 0:
@@ -160,7 +162,7 @@ def send_data(w, port_index, now):
 
 
 @compiled
-def serve(w, port_index, now):
+def serve(w: World, port_index: PortIndex, now: int) -> None:
     """Send what may be sent now, then wake for the next chance (or not, when nothing waits)."""
     port = w.ports[port_index]
     if port.control_head != NONE:

@@ -9,6 +9,13 @@ queue of a switch, as congestion points have marked them, and notifies their sou
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message, reset_descriptor
+from orchestrator.engine.index_types import (
+    FrameIndex,
+    InstanceIndex,
+    LimiterIndex,
+    NodeIndex,
+    PortIndex,
+)
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_events import CP_PROBE, NP_ARRIVAL, NP_PROBE
 from orchestrator.engine.node import kernel_calls
@@ -16,11 +23,12 @@ from orchestrator.engine.node.control_frames import push_control, send_message_t
 from orchestrator.engine.node.descriptor_pool import give_back, take
 from orchestrator.engine.node.lane_flow_control import lane_index
 from orchestrator.engine.node.next_hop import output_port
-from orchestrator.engine.records import CE, CNM, ECHO, NONE, PROBE, SWITCH
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import CE, CNM, ECHO, NONE, PROBE, SWITCH, Frame
 
 
 @inlined
-def encode_rate(frame):
+def encode_rate(frame: Frame) -> None:
     """Let a probe or an echo say what its octets do: a number of 64 bits and nothing else.
 
     The same as `canonical.make_canonical`, which would take a fifth of a run for each probe at each
@@ -32,7 +40,7 @@ def encode_rate(frame):
 
 
 @compiled
-def send_probe(w, limiter_index, now):
+def send_probe(w: World, limiter_index: LimiterIndex, now: int) -> None:
     """Send the probe under construction along the path of a limiter's flow."""
     limiter = w.limiters[limiter_index]
     flow = w.flows[limiter.flow]
@@ -52,7 +60,7 @@ def send_probe(w, limiter_index, now):
 
 
 @compiled
-def receive_probe(w, port_index, index, now):
+def receive_probe(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """A probe leaves a switch by this port: the congestion point of its lane's queue sees it."""
     frame = w.frames[index]
     queue = w.queues[w.lanes[lane_index(w, port_index, frame)].queue]
@@ -65,7 +73,7 @@ def receive_probe(w, port_index, index, now):
 
 
 @compiled
-def reply_to_probe(w, node_index, index, now):
+def reply_to_probe(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """A probe reached its destination, whose notification point turns it round, or it ends."""
     node = w.nodes[node_index]
     frame = w.frames[index]
@@ -91,7 +99,9 @@ def reply_to_probe(w, node_index, index, now):
 
 
 @compiled
-def call_notification_point(w, point, port_index, index, now):
+def call_notification_point(
+    w: World, point: InstanceIndex, port_index: PortIndex, index: FrameIndex, now: int
+) -> None:
     """A notification point sees a data frame; what it has to say goes to the frame's source.
 
     A DSCP that says the priority is hidden from it: it is no feedback of a switch, and stays.

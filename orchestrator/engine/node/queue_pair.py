@@ -23,40 +23,41 @@ from orchestrator.engine.frames.roce_frame_types import (
     roce_length,
 )
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import ROCE_SEND, ROCE_WRITE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import ROCE_SEND, ROCE_WRITE, Flow, Frame, Message
 
 LONGEST_OPERATION = 1 << 31
 """Octets of one RDMA WRITE or SEND at the most."""
 
 
 @compiled
-def operation_frames(flow):
+def operation_frames(flow: Flow) -> int:
     """Packets of the longest operation."""
     return LONGEST_OPERATION // flow.segment
 
 
 @compiled
-def payload_of(flow, message, place):
+def payload_of(flow: Flow, message: Message, place: int) -> int:
     """Octets of the payload of packet `place` of a message, padding excluded."""
     rest = message.octets - place * flow.segment
     return payload_octets(rest, flow.segment, has_reth(flow, place))
 
 
 @compiled
-def has_reth(flow, place):
+def has_reth(flow: Flow, place: int) -> bool:
     """True if packet `place` of a message begins an RDMA WRITE."""
     return flow.roce == ROCE_WRITE and place % operation_frames(flow) == 0
 
 
 @compiled
-def packet_length(flow, message, place):
+def packet_length(flow: Flow, message: Message, place: int) -> int:
     """Octets of the frame of packet `place` of a message."""
     payload = payload_of(flow, message, place)
     return roce_length(flow.headers, payload, has_reth(flow, place))
 
 
 @compiled
-def describe_packet(flow, message, frame, requests_ack):
+def describe_packet(flow: Flow, message: Message, frame: Frame, requests_ack: int) -> None:
     """Write opcode, AckReq, PadCnt and DMA length of a data frame into its descriptor. The last
     packet of an operation always requests an acknowledgement."""
     place = frame.sequence - message.first
@@ -80,7 +81,7 @@ def describe_packet(flow, message, frame, requests_ack):
 
 
 @compiled
-def describe_ack(w, flow, frame):
+def describe_ack(w: World, flow: Flow, frame: Frame) -> None:
     """Write PSN, syndrome and MSN of an acknowledgement into its descriptor. `frame.sequence` is
     the segment that is expected, `frame.feedback` 0 or what a transport has for a NAK."""
     done = flow.arriving - flow.first_message
@@ -96,7 +97,7 @@ def describe_ack(w, flow, frame):
 
 
 @compiled
-def read_ack(flow, frame):
+def read_ack(flow: Flow, frame: Frame) -> None:
     """Give an acknowledgement the `sequence` and the `feedback` that its transport wrote."""
     is_nak = frame.feedback == NAK_SYNDROME
     known = extend_sequence(frame.sequence, flow.highest)

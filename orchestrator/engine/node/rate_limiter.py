@@ -11,6 +11,7 @@ and the first of them would be favoured.
 from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message
+from orchestrator.engine.index_types import FlowIndex, FrameIndex, LimiterIndex, range
 from orchestrator.engine.jit import compiled, inlined, zero_words
 from orchestrator.engine.kernel_events import (
     RP_ACKED,
@@ -28,11 +29,12 @@ from orchestrator.engine.node import kernel_calls
 from orchestrator.engine.node.probe_handling import send_probe
 from orchestrator.engine.node.telemetry_stamping import expose_stamps
 from orchestrator.engine.node.transmitter import BIT_PS
-from orchestrator.engine.records import FRAMES, NEVER, NONE, PROBE, SOONEST
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import FRAMES, NEVER, NONE, PROBE, SOONEST, Frame, Limiter
 
 
 @inlined
-def tokens_per_tick(limiter):
+def tokens_per_tick(limiter: Limiter) -> int:
     """Tokens of one refill: the rate, cut down to the granularity, times the period.
 
     A plan has the product of link rate and period within the depth of the bucket, and so within an
@@ -49,7 +51,7 @@ def tokens_per_tick(limiter):
 
 
 @inlined
-def is_more(ticks, gain, room):
+def is_more(ticks: int, gain: int, room: int) -> bool:
     """True if `ticks` refills of `gain` are more than `room`; all are above 0.
 
     They are multiplied where that stays within an int64: `gain` is below 2^31 times one more than
@@ -61,7 +63,7 @@ def is_more(ticks, gain, room):
 
 
 @inlined
-def refill_tokens(limiter, now):
+def refill_tokens(limiter: Limiter, now: int) -> None:
     """Put in the refills since the last one that was counted, at the rate that held meanwhile."""
     if now - limiter.tick < limiter.period:
         return
@@ -76,7 +78,7 @@ def refill_tokens(limiter, now):
 
 
 @inlined
-def eligible_at(limiter, now):
+def eligible_at(limiter: Limiter, now: int) -> int:
     """Start time of the next frame (ps): now, the tick that lifts the tokens above 0, or NEVER."""
     refill_tokens(limiter, now)
     if limiter.tokens > 0:
@@ -88,13 +90,13 @@ def eligible_at(limiter, now):
 
 
 @inlined
-def next_timer(limiter):
+def next_timer(limiter: Limiter) -> int:
     """Time of the next timer of a reaction point (ps), a named one or not."""
     return min(limiter.timer, limiter.soonest)
 
 
 @compiled
-def reset_flow_state(w, limiter):
+def reset_flow_state(w: World, limiter: Limiter) -> None:
     """Nothing is left of the flow before: the reaction point's state is 0, but for its random
     numbers, which go on."""
     limiter.window = 0
@@ -109,7 +111,7 @@ def reset_flow_state(w, limiter):
 
 
 @compiled
-def notify_reaction_point(w, limiter_index, event, now):
+def notify_reaction_point(w: World, limiter_index: LimiterIndex, event: int, now: int) -> None:
     """Tell the reaction point of something that has no frame."""
     limiter = w.limiters[limiter_index]
     spare = w.frames[w.frames.size - 1]
@@ -119,7 +121,7 @@ def notify_reaction_point(w, limiter_index, event, now):
 
 
 @compiled
-def bind_limiter(w, flow_index, now):
+def bind_limiter(w: World, flow_index: FlowIndex, now: int) -> LimiterIndex:
     """Give the flow a free limiter of its node; returns its index, NONE when all are taken."""
     flow = w.flows[flow_index]
     node = w.nodes[flow.node]
@@ -141,7 +143,7 @@ def bind_limiter(w, flow_index, now):
 
 
 @compiled
-def flow_has_ended(w, limiter):
+def flow_has_ended(w: World, limiter: Limiter) -> bool:
     """True if the flow was limited from its start, is off and has sent all that it had."""
     if limiter.flow == NONE:
         return False
@@ -150,7 +152,7 @@ def flow_has_ended(w, limiter):
 
 
 @compiled
-def find_named_timer(limiter):
+def find_named_timer(limiter: Limiter) -> None:
     """A kernel may have set named timers: find the earliest."""
     limiter.soonest = NEVER
     for place in range(limiter.named):
@@ -158,7 +160,7 @@ def find_named_timer(limiter):
 
 
 @inlined
-def release_if_inactive(w, limiter):
+def release_if_inactive(w: World, limiter: Limiter) -> None:
     """Free a limiter whose reaction point has ended, or whose flow has and which no timer ends.
 
     Every call of a kernel ends here.
@@ -180,7 +182,7 @@ def release_if_inactive(w, limiter):
 
 
 @inlined
-def on_frame_sent(w, limiter_index, frame, now):
+def on_frame_sent(w: World, limiter_index: LimiterIndex, frame: Frame, now: int) -> None:
     """A frame starts: take its tokens and tell the reaction point that it was sent."""
     limiter = w.limiters[limiter_index]
     refill_tokens(limiter, now)
@@ -198,7 +200,7 @@ def on_frame_sent(w, limiter_index, frame, now):
 
 
 @compiled
-def on_congestion_message(w, limiter_index, frame, now):
+def on_congestion_message(w: World, limiter_index: LimiterIndex, frame: Frame, now: int) -> None:
     """A congestion notification message for this limiter arrived."""
     limiter = w.limiters[limiter_index]
     refill_tokens(limiter, now)
@@ -216,7 +218,7 @@ def on_congestion_message(w, limiter_index, frame, now):
 
 
 @compiled
-def expire(w, limiter_index, now):
+def expire(w: World, limiter_index: LimiterIndex, now: int) -> None:
     """The reaction point's timer is due, or named ones are."""
     limiter = w.limiters[limiter_index]
     refill_tokens(limiter, now)
@@ -232,7 +234,7 @@ def expire(w, limiter_index, now):
 
 
 @compiled
-def expire_named(w, limiter_index, now):
+def expire_named(w: World, limiter_index: LimiterIndex, now: int) -> None:
     """Call the kernels of the named timers that are due, each once, in the order of their names.
 
     They may set each other: none of them is due again before time has gone on.
@@ -247,7 +249,9 @@ def expire_named(w, limiter_index, now):
 
 
 @compiled
-def on_acknowledgement(w, flow_index, index, acked, marked, now):
+def on_acknowledgement(
+    w: World, flow_index: FlowIndex, index: FrameIndex, acked: int, marked: int, now: int
+) -> None:
     """An acknowledgement, `index`, came for a flow that had `acked` octets, `marked` of them."""
     flow = w.flows[flow_index]
     if flow.limiter == NONE:
@@ -273,7 +277,7 @@ def on_acknowledgement(w, flow_index, index, acked, marked, now):
 
 
 @compiled
-def on_loss(w, flow_index, losses, frame, now):
+def on_loss(w: World, flow_index: FlowIndex, losses: int, frame: Frame, now: int) -> None:
     """The transport of a flow, which had found `losses`, has found more: by an acknowledgement,
     `frame`, or by its timer."""
     flow = w.flows[flow_index]
@@ -296,7 +300,7 @@ def on_loss(w, flow_index, losses, frame, now):
 
 
 @compiled
-def end_limiter(w, flow_index, now):
+def end_limiter(w: World, flow_index: FlowIndex, now: int) -> None:
     """A flow is switched off: its limiter is let go where nothing else would do that later.
 
     It has ended when what it had waiting has left as well (`on_frame_sent`).
@@ -312,7 +316,7 @@ def end_limiter(w, flow_index, now):
 
 
 @compiled
-def begin_limiter(w, flow_index, now):
+def begin_limiter(w: World, flow_index: FlowIndex, now: int) -> None:
     """A flow begins: tell the reaction point.
 
     One that is limited from its start is given a limiter, if it has not kept the one it had before.

@@ -5,6 +5,14 @@ from __future__ import annotations
 from orchestrator.engine.frames.big_endian import get16
 from orchestrator.engine.frames.frame_layout import IP, IP_TTL, ROCE_TOS
 from orchestrator.engine.frames.frame_type import CONTROL
+from orchestrator.engine.index_types import (
+    FlowIndex,
+    FrameIndex,
+    InputIndex,
+    NodeIndex,
+    PortIndex,
+    range,
+)
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.kernel_answers import LANE
 from orchestrator.engine.kernel_events import (
@@ -52,6 +60,7 @@ from orchestrator.engine.node.shared_memory import (
     take_headroom,
 )
 from orchestrator.engine.node.transport_calls import apply_ack, apply_credit, on_segment_arrived
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     ACK,
     CNP,
@@ -70,11 +79,12 @@ from orchestrator.engine.records import (
     SWITCH,
     TRANSPORT,
     TRIMMED,
+    Frame,
 )
 
 
 @compiled
-def end_input_transfers(w, input_index, now):
+def end_input_transfers(w: World, input_index: InputIndex, now: int) -> None:
     """A transfer of an input ends, or a frame of it reaches its output, or both."""
     side = w.inputs[input_index]
     end_transfers(w, input_index, now)
@@ -90,7 +100,9 @@ def end_input_transfers(w, input_index, now):
 
 
 @compiled
-def admit_shared(w, port_index, index, way, now):
+def admit_shared(
+    w: World, port_index: PortIndex, index: FrameIndex, way: PortIndex, now: int
+) -> None:
     """A data frame arrives at a switch whose ports share one memory: it counts at its input, where
     PAUSE watches, and at its output, until it has left. It needs room in the memory and at both;
     where there is none it is the output that drops it, but for an input that is full. A lossless
@@ -141,13 +153,15 @@ def admit_shared(w, port_index, index, way, now):
 
 
 @inlined
-def is_message(w, frame):
+def is_message(w: World, frame: Frame) -> bool:
     """True if a frame is a congestion message or a probe, which no queue holds back."""
     return frame.kind != DATA and w.types[frame.kind].carried == CONTROL
 
 
 @compiled
-def send_copies(w, node_index, index, way, now):
+def send_copies(
+    w: World, node_index: NodeIndex, index: FrameIndex, way: PortIndex, now: int
+) -> None:
     """A switch without virtual output queues sends a copy to every port of the group."""
     row = PORT_SETS - way
     last = w.ways[row, 1] - 1
@@ -159,7 +173,7 @@ def send_copies(w, node_index, index, way, now):
 
 
 @compiled
-def send_copy(w, way, index, now):
+def send_copy(w: World, way: PortIndex, index: FrameIndex, now: int) -> None:
     """One of them: by way of the memory that the ports share, where they do."""
     port_index = w.frames[index].port
     if w.ports[port_index].input != NONE:
@@ -169,14 +183,14 @@ def send_copy(w, way, index, now):
 
 
 @inlined
-def count_arrival_at_input(w, port_index, frame):
+def count_arrival_at_input(w: World, port_index: PortIndex, frame: Frame) -> None:
     """Count a frame that comes to the buffer of an input, with or without a route and room."""
     queue_index = w.inputs[w.ports[port_index].input].first_queue + w.lane_of[frame.priority & 7]
     w.queues[queue_index].bytes_came += frame.length
 
 
 @compiled
-def is_ttl_over(w, index):
+def is_ttl_over(w: World, index: FrameIndex) -> bool:
     """True if a router may not send a frame on, whose TTL is 0 when it has taken one off (RFC 1812,
     5.3.1). Frames of programs have a TTL of their own, all others IP_TTL."""
     frame = w.frames[index]
@@ -186,7 +200,9 @@ def is_ttl_over(w, index):
 
 
 @inlined
-def forward_by(w, node_index, index, way, now):
+def forward_by(
+    w: World, node_index: NodeIndex, index: FrameIndex, way: PortIndex, now: int
+) -> None:
     """A switch sends a frame that queues hold back on by a port, or a copy by each of a row."""
     frame = w.frames[index]
     if w.ports[frame.port].input != NONE:
@@ -205,7 +221,7 @@ def forward_by(w, node_index, index, way, now):
 
 
 @inlined
-def forward(w, node_index, index, now):
+def forward(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """A switch, or a host that forwards, sends a frame on: control frames past every queue, data
     through one."""
     frame = w.frames[index]
@@ -235,7 +251,7 @@ def forward(w, node_index, index, now):
 
 
 @inlined
-def deliver(w, index, now):
+def deliver(w: World, index: FrameIndex, now: int) -> None:
     """A data frame is where it was sent to: count it."""
     frame = w.frames[index]
     if frame.flow != NONE:
@@ -255,7 +271,7 @@ def deliver(w, index, now):
 
 
 @inlined
-def is_source_of(w, node_index, flow_index):
+def is_source_of(w: World, node_index: NodeIndex, flow_index: FlowIndex) -> bool:
     """True if a flow with a transport comes from this node."""
     return (
         flow_index != NONE
@@ -265,7 +281,7 @@ def is_source_of(w, node_index, flow_index):
 
 
 @compiled
-def receive_ack(w, node_index, index, now):
+def receive_ack(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """An acknowledgement is back at its flow's source."""
     flow_index = w.frames[index].flow
     if is_source_of(w, node_index, flow_index):
@@ -275,7 +291,7 @@ def receive_ack(w, node_index, index, now):
 
 
 @compiled
-def receive_trimmed(w, node_index, index, now):
+def receive_trimmed(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """The header of a data frame that was trimmed is where that frame was sent to."""
     flow_index = w.frames[index].flow
     if flow_index != NONE:
@@ -289,7 +305,7 @@ def receive_trimmed(w, node_index, index, now):
 
 
 @compiled
-def receive_credit_request(w, node_index, index, now):
+def receive_credit_request(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """Take a source's request for credit; without a receiver it has no effect."""
     if w.nodes[node_index].receiver != NONE and w.frames[index].flow != NONE:
         notify_receiver(w, node_index, RECEIVER_FLOW_BEGINS, index, now)
@@ -299,7 +315,7 @@ def receive_credit_request(w, node_index, index, now):
 
 
 @compiled
-def receive_credit(w, node_index, index, now):
+def receive_credit(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """A credit is back at its flow's source."""
     flow_index = w.frames[index].flow
     if is_source_of(w, node_index, flow_index):
@@ -311,7 +327,7 @@ def receive_credit(w, node_index, index, now):
 
 
 @compiled
-def receive_message(w, node_index, index, now):
+def receive_message(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> None:
     """A frame that no queue holds back is where it was sent to."""
     kind = w.frames[index].kind
     if kind == TRIMMED:
@@ -325,7 +341,7 @@ def receive_message(w, node_index, index, now):
 
 
 @compiled
-def apply_link_control(w, port_index, index, now):
+def apply_link_control(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> bool:
     """A frame for the port itself: PAUSE, PFC or a grant. False: it is none."""
     kind = w.frames[index].kind
     if kind not in (PAUSE, PFC, GRANT):
@@ -343,7 +359,7 @@ def apply_link_control(w, port_index, index, now):
 
 
 @compiled
-def receive_other(w, node_index, index, now):
+def receive_other(w: World, node_index: NodeIndex, index: FrameIndex, now: int) -> bool:
     """A frame of another type than data is where it was sent to. False: it is taken as data is."""
     frame = w.frames[index]
     if frame.kind == PROBE:
@@ -360,13 +376,13 @@ def receive_other(w, node_index, index, now):
 
 
 @inlined
-def frame_has_dscp(frame):
+def frame_has_dscp(frame: Frame) -> bool:
     """True for a frame whose TOS octet is that of its source, but for ECN."""
     return frame.kind in (DATA, ACK, SACK, TRIMMED)
 
 
 @compiled
-def classify(w, row, frame):
+def classify(w: World, row: int, frame: Frame) -> None:
     """Give a frame with a DSCP of its own the priority that a row of `w.dscp_maps` has for it. All
     CNPs have one DSCP, which matters where switches queue them."""
     if frame_has_dscp(frame):
@@ -376,13 +392,13 @@ def classify(w, row, frame):
 
 
 @compiled
-def is_for_others(w, node_index, index):
+def is_for_others(w: World, node_index: NodeIndex, index: FrameIndex) -> bool:
     """True if a host has a route for a frame: it is not addressed to the host itself."""
     return output_port(w, node_index, w.frames[index]) != NONE
 
 
 @inlined
-def handle_arrival(w, port_index, index, now):
+def handle_arrival(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """A frame that arrived is for the port itself, for another node, or for this one: data is asked
     for first."""
     frame = w.frames[index]

@@ -8,15 +8,19 @@ the egress leaf switch; the memory and the wait are ours).
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, NodeIndex, PortIndex, range
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.actors import node_actor
 from orchestrator.engine.node.egress_enqueue import enqueue_outlined
 from orchestrator.engine.node.event_queue import wake_at, wake_time
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NEVER, NONE, Flow
 
 
 @compiled
-def hold_frame(w, node_index, flow, port_index, index, now):
+def hold_frame(
+    w: World, node_index: NodeIndex, flow: Flow, port_index: PortIndex, index: FrameIndex, now: int
+) -> None:
     """Keep a frame among those of its flow that wait, by sequence."""
     node = w.nodes[node_index]
     frame = w.frames[index]
@@ -40,7 +44,7 @@ def hold_frame(w, node_index, flow, port_index, index, now):
 
 
 @compiled
-def release_in_order(w, node_index, flow, now):
+def release_in_order(w: World, node_index: NodeIndex, flow: Flow, now: int) -> None:
     """Send on what now follows without a gap; the wait for a further gap begins anew."""
     node = w.nodes[node_index]
     done = False
@@ -57,7 +61,7 @@ def release_in_order(w, node_index, flow, now):
 
 
 @compiled
-def skip_missing(w, node_index, flow, now):
+def skip_missing(w: World, node_index: NodeIndex, flow: Flow, now: int) -> None:
     """Go on without what is missing before the first frame that waits."""
     w.nodes[node_index].order_gaps += 1
     flow.order_next = w.frames[flow.order_head].sequence
@@ -65,7 +69,7 @@ def skip_missing(w, node_index, flow, now):
 
 
 @compiled
-def resequence(w, port_index, index, now):
+def resequence(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """A data frame reached the output that its flow leaves in order."""
     frame = w.frames[index]
     node_index = w.ports[port_index].node
@@ -87,7 +91,7 @@ def resequence(w, port_index, index, now):
 
 
 @compiled
-def wake_resequencer(w, node_index, now):
+def wake_resequencer(w: World, node_index: NodeIndex, now: int) -> None:
     """Give up what has been missing for too long at a switch."""
     soonest = NEVER
     for flow_index in range(w.flows.size):

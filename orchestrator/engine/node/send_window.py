@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.telemetry_header import headers_of
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NEVER, NONE, Flow, Frame
 
 
 @compiled
-def window_opens_at(w, flow, now):
+def window_opens_at(w: World, flow: Flow, now: int) -> int:
     """Time at which a full segment may be made (ps): now, by its pace, or NEVER.
 
     NEVER: not before an acknowledgement has come, or what is under way is taken for lost.
@@ -30,14 +31,14 @@ def window_opens_at(w, flow, now):
 
 
 @inlined
-def resume_windowed_flow(flow, now):
+def resume_windowed_flow(flow: Flow, now: int) -> None:
     """The reaction point may have opened the window of a flow that waits for that."""
     if flow.held != 0 and flow.on != 0:
         flow.next_frame = now
 
 
 @compiled
-def on_segment_departed(w, flow, frame, now):
+def on_segment_departed(w: World, flow: Flow, frame: Frame, now: int) -> None:
     """A segment leaves its NIC: from now on its round trip counts.
 
     Where there is a window and the rate is that of the link no bucket holds frames back: the link

@@ -10,14 +10,16 @@ that no frame needs a mark that says where it lies.
 
 from __future__ import annotations
 
+from orchestrator.engine.index_types import FrameIndex, PortIndex, QueueIndex
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_events import BUFFER_LIMIT
 from orchestrator.engine.node import kernel_calls
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import NONE
 
 
 @compiled
-def buffer_limit(w, queue_index, index, now):
+def buffer_limit(w: World, queue_index: QueueIndex, index: FrameIndex, now: int) -> int:
     """Octets that a buffer may hold at a frame's arrival, or as it leaves."""
     queue = w.queues[queue_index]
     if queue.buffer_management == 0:
@@ -33,7 +35,9 @@ def buffer_limit(w, queue_index, index, now):
 
 
 @compiled
-def has_output_room(w, port_index, priority, index, now):
+def has_output_room(
+    w: World, port_index: PortIndex, priority: int, index: FrameIndex, now: int
+) -> bool:
     """True if an output has room for a frame in the lane of a priority."""
     queue_index = w.lanes[w.ports[port_index].first_lane + w.lane_of[priority]].queue
     frame = w.frames[index]
@@ -44,14 +48,14 @@ def has_output_room(w, port_index, priority, index, now):
 
 
 @compiled
-def is_memory_full(w, queue_index, octets):
+def is_memory_full(w: World, queue_index: QueueIndex, octets: int) -> bool:
     """True if the memory of a buffer's switch has no room for so many octets more."""
     node = w.nodes[w.ports[w.queues[queue_index].port].node]
     return node.shared_bytes + octets > node.shared_capacity
 
 
 @compiled
-def exceeds_limit(w, queue_index, index, now):
+def exceeds_limit(w: World, queue_index: QueueIndex, index: FrameIndex, now: int) -> bool:
     """True if the buffer of an input has no room in shared memory for a frame that arrives."""
     queue = w.queues[queue_index]
     octets = w.frames[index].length
@@ -59,7 +63,7 @@ def exceeds_limit(w, queue_index, index, now):
 
 
 @compiled
-def take_headroom(w, queue_index, octets):
+def take_headroom(w: World, queue_index: QueueIndex, octets: int) -> bool:
     """Let a lossless lane of an input take headroom of its port. False: there is not so much, or
     the lane is lossy."""
     queue = w.queues[queue_index]
@@ -72,7 +76,7 @@ def take_headroom(w, queue_index, octets):
 
 
 @compiled
-def release_shared(w, queue_index, index, now):
+def release_shared(w: World, queue_index: QueueIndex, index: FrameIndex, now: int) -> None:
     """A frame leaves shared memory: its octets are free again, those of headroom first.
 
     Where the input has a pause, its kernel `dequeue` sees the limit as it is then.

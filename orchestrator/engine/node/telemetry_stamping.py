@@ -9,6 +9,8 @@ beside a descriptor is as its octets say it (`engine.frames.stamps`), on every t
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.frames.ipv6_header import put_udp_checksum
 from orchestrator.engine.frames.roce_frame_types import layout_of
 from orchestrator.engine.frames.telemetry_header import (
@@ -21,12 +23,14 @@ from orchestrator.engine.frames.telemetry_header import (
     write_extreme_stamp,
     write_stamp,
 )
+from orchestrator.engine.index_types import FlowIndex, FrameIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.records import DATA
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import DATA, Limiter
 
 
 @inlined
-def reserve_stamps(w, index, hops):
+def reserve_stamps(w: World, index: FrameIndex, hops: int) -> None:
     """A frame is made that has room for the stamps of so many hops, and none yet.
 
     The caller saw that the plan has stamps.
@@ -36,7 +40,7 @@ def reserve_stamps(w, index, hops):
 
 
 @compiled
-def stamp(w, port_index, index, which, now):
+def stamp(w: World, port_index: PortIndex, index: FrameIndex, which: int, now: int) -> None:
     """The port that a frame leaves by stamps it, with what the message under construction says.
 
     `which` stamps a frame keeps: EVERY, HIGHEST or LOWEST. Only data frames take stamps, and only
@@ -54,13 +58,13 @@ def stamp(w, port_index, index, which, now):
 
 
 @inlined
-def flow_stamps_row(w, flow_index):
+def flow_stamps_row(w: World, flow_index: FlowIndex) -> int:
     """The row of a flow, behind those of the descriptors."""
     return w.frames.size + flow_index
 
 
 @compiled
-def copy_stamps(w, index, other):
+def copy_stamps(w: World, index: int, other: int) -> None:
     """Copy the stamps of a row to another one: of a copy of a frame, or an acknowledgement."""
     if w.stamps.shape[0] > 1:
         for place in range(w.stamps.shape[1]):
@@ -68,7 +72,7 @@ def copy_stamps(w, index, other):
 
 
 @inlined
-def expose_stamps(w, limiter, index):
+def expose_stamps(w: World, limiter: Limiter, index: FrameIndex) -> None:
     """Let the kernel that is called next read the stamps on an acknowledgement."""
     if w.stamps.shape[0] > 1:
         limiter.stamps = w.stamps[index].ctypes.data
@@ -76,7 +80,7 @@ def expose_stamps(w, limiter, index):
 
 
 @compiled
-def encode_stamps(w, index, octets, known):
+def encode_stamps(w: World, index: FrameIndex, octets: np.ndarray, known: int) -> int:
     """Write a frame's stamps into its octets, of which `known` are written; how many are then."""
     if w.stamps.shape[0] == 1:
         return known
@@ -91,7 +95,7 @@ def encode_stamps(w, index, octets, known):
 
 
 @compiled
-def decode_stamps(w, index, octets, length):
+def decode_stamps(w: World, index: FrameIndex, octets: np.ndarray, length: int) -> None:
     """Read the stamps of a frame that came in, of which the descriptor is filled."""
     if w.stamps.shape[0] > 1:
         begin = w.types[layout_of(w, w.frames[index])].stamps

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from orchestrator.engine.index_types import FrameIndex, PortIndex, range
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.actors import line_actor
 from orchestrator.engine.node.delay_line import link_delay
@@ -9,7 +12,8 @@ from orchestrator.engine.node.descriptor_pool import give_back
 from orchestrator.engine.node.early_delivery import count_at_send
 from orchestrator.engine.node.event_queue import wake_at
 from orchestrator.engine.node.fault_injection import transmit_injected
-from orchestrator.engine.records import NONE
+from orchestrator.engine.node.world_arrays import World
+from orchestrator.engine.records import NONE, Port
 
 BIT_PS = 8_000_000_000_000
 """ps that an octet takes at 1 bit/s."""
@@ -27,7 +31,7 @@ AT_ONCE = 10**6
 
 
 @inlined
-def wire_time(octets, rate):
+def wire_time(octets: int, rate: int) -> int:
     """ps that `octets` (any size of a plan, to 10^12) take at `rate` (bit/s, to 10^13), rounded up.
 
     At most LONGEST_PS.
@@ -38,7 +42,7 @@ def wire_time(octets, rate):
 
 
 @compiled
-def _long_wire_time(octets, rate):
+def _long_wire_time(octets: int, rate: int) -> int:
     """The same, divided digit by digit: 1.2 MB times BIT_PS are beyond an int64."""
     time, rest = octets * 8 // rate, octets * 8 % rate
     for _ in range(4):  # s, ms, us, ns, ps
@@ -50,7 +54,7 @@ def _long_wire_time(octets, rate):
 
 
 @compiled
-def quanta_time(quanta, rate):
+def quanta_time(quanta: int, rate: int) -> int:
     """ps that `quanta` of 512 bit times (802.3 annex 31B) last at `rate` (bit/s), rounded up.
 
     Divided in two parts: 65 535 quanta times the ps of a bit at 1 bit/s are beyond an int64.
@@ -67,7 +71,7 @@ SHORT_PS = 1 << 40
 
 
 @inlined
-def by_clock(time, drift):
+def by_clock(time: int, drift: int) -> int:
     """ps that `time` (ps, not negative) by a clock that is `drift` * 2^-30 slow takes, rounded down
     to whole ps; without drift exactly `time`. From 2^60 ps on it means never, and stays."""
     if time < SHORT_PS:
@@ -76,7 +80,7 @@ def by_clock(time, drift):
 
 
 @inlined
-def on_wire(port, octets):
+def on_wire(port: Port, octets: int) -> int:
     """ps that `octets` take on a port's wire by the clock of its node, divided out again only when
     octets or rate are not those of the last time."""
     if port.timed_octets != octets or port.timed_rate != port.rate:
@@ -87,7 +91,7 @@ def on_wire(port, octets):
 
 
 @inlined
-def cached_wire_time(place, octets, rate):
+def cached_wire_time(place: Any, octets: int, rate: int) -> int:
     """`wire_time`, divided out again only when octets or rate are not those of the last time.
 
     `place` is the record that keeps it, a queue or an input.
@@ -100,7 +104,7 @@ def cached_wire_time(place, octets, rate):
 
 
 @inlined
-def transmit(w, port_index, index, now):
+def transmit(w: World, port_index: PortIndex, index: FrameIndex, now: int) -> None:
     """Start sending a frame: the transmitter is busy for its wire time, then the line holds it."""
     port = w.ports[port_index]
     frame = w.frames[index]

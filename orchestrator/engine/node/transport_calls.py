@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from orchestrator.engine.frames.descriptor_reset import clear_message, reset_descriptor
 from orchestrator.engine.frames.telemetry_header import headers_of, room_octets
+from orchestrator.engine.index_types import FlowIndex, FrameIndex
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.kernel_answers import REQUEST_CREDIT
 from orchestrator.engine.kernel_events import (
@@ -35,6 +36,7 @@ from orchestrator.engine.node.telemetry_stamping import (
     flow_stamps_row,
     reserve_stamps,
 )
+from orchestrator.engine.node.world_arrays import World
 from orchestrator.engine.records import (
     ACK,
     DATA,
@@ -47,11 +49,13 @@ from orchestrator.engine.records import (
     SOONEST,
     TRANSPORT,
     WITHDRAWN,
+    Flow,
+    Frame,
 )
 
 
 @compiled
-def clear_request(message):
+def clear_request(message: Frame) -> None:
     """Let a transport's kernel begin a segment or an acknowledgement, of which nothing is said."""
     clear_message(message, DATA)
     message.sequence = 0
@@ -59,7 +63,9 @@ def clear_request(message):
 
 
 @compiled
-def request_credit(w, flow_index, wanted, unsolicited, feedback, now):
+def request_credit(
+    w: World, flow_index: FlowIndex, wanted: int, unsolicited: int, feedback: int, now: int
+) -> None:
     """Tell a flow's destination how much its source wants credit for, ahead of its data."""
     flow = w.flows[flow_index]
     index = take(w)
@@ -79,7 +85,7 @@ def request_credit(w, flow_index, wanted, unsolicited, feedback, now):
 
 
 @compiled
-def withdraw_request(w, flow_index, now):
+def withdraw_request(w: World, flow_index: FlowIndex, now: int) -> None:
     """A flow that waits for credits is switched off: its destination need not give it any more."""
     flow = w.flows[flow_index]
     if flow.mode == TRANSPORT and w.instances[flow.transport].kernels[TRANSPORT_CREDITED] != 0:
@@ -88,7 +94,7 @@ def withdraw_request(w, flow_index, now):
 
 
 @compiled
-def submit_messages(w, flow, now):
+def submit_messages(w: World, flow: Flow, now: int) -> None:
     """The application gives the transport every message that has begun by now."""
     while flow.message < flow.last_message and w.messages[flow.message].start <= now:
         message = w.messages[flow.message]
@@ -98,14 +104,14 @@ def submit_messages(w, flow, now):
 
 
 @compiled
-def expect_message(w, flow):
+def expect_message(w: World, flow: Flow) -> None:
     """The transport is asked again when the next message begins, if not before."""
     if flow.message < flow.last_message:
         flow.next_frame = min(flow.next_frame, w.messages[flow.message].start)
 
 
 @compiled
-def ask_transport_segment(w, flow_index, now):
+def ask_transport_segment(w: World, flow_index: FlowIndex, now: int) -> int:
     """Ask the transport for a segment: its sequence number, or NONE; sets `flow.length`."""
     flow = w.flows[flow_index]
     submit_messages(w, flow, now)
@@ -148,7 +154,7 @@ def ask_transport_segment(w, flow_index, now):
 
 
 @compiled
-def count_made(flow, sequence, now):
+def count_made(flow: Flow, sequence: int, now: int) -> None:
     """A segment of `flow.length` octets is made: it is under way until it is acknowledged."""
     flow.flight += flow.length
     flow.octets_made += flow.length
@@ -160,7 +166,7 @@ def count_made(flow, sequence, now):
 
 
 @compiled
-def send_ack(w, flow_index, segment, now):
+def send_ack(w: World, flow_index: FlowIndex, segment: int, now: int) -> None:
     """Send the acknowledgement under construction from the flow's destination to its source.
 
     It echoes the stamps in the row `segment` of `w.stamps`. Before a segment came in there is no
@@ -202,7 +208,7 @@ def send_ack(w, flow_index, segment, now):
 
 
 @compiled
-def on_segment_arrived(w, index, event, now):
+def on_segment_arrived(w: World, index: FrameIndex, event: int, now: int) -> None:
     """A segment, or the header of one, is where it was sent to: tell the transport, which may want
     to acknowledge it."""
     frame = w.frames[index]
@@ -220,7 +226,7 @@ def on_segment_arrived(w, index, event, now):
 
 
 @compiled
-def delayed_ack(w, flow_index, now):
+def delayed_ack(w: World, flow_index: FlowIndex, now: int) -> None:
     """The time that an acknowledgement may be delayed is over."""
     flow = w.flows[flow_index]
     flow.ack_timer = NEVER
@@ -238,7 +244,7 @@ def delayed_ack(w, flow_index, now):
 
 
 @compiled
-def apply_ack(w, flow_index, index, now):
+def apply_ack(w: World, flow_index: FlowIndex, index: FrameIndex, now: int) -> None:
     """An acknowledgement came back: tell the transport, which says when it wants to send.
 
     Then the reaction point gets what was acknowledged, and what the transport considers lost.
@@ -268,7 +274,7 @@ def apply_ack(w, flow_index, index, now):
 
 
 @compiled
-def apply_credit(w, flow_index, index, now):
+def apply_credit(w: World, flow_index: FlowIndex, index: FrameIndex, now: int) -> None:
     """A credit came back: tell the transport, which says when it wants to send."""
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]

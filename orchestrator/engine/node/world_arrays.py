@@ -9,8 +9,46 @@ from typing import Any, ClassVar
 import numpy as np
 
 from orchestrator.engine import records
-from orchestrator.engine.frames.frame_type import FRAME_TYPE
+from orchestrator.engine.frames.frame_type import FRAME_TYPE, TypeRow
+from orchestrator.engine.index_types import (
+    AgendaIndex,
+    FlowIndex,
+    FrameIndex,
+    GateIndex,
+    InputIndex,
+    InstanceIndex,
+    LaneIndex,
+    LimiterIndex,
+    MessageIndex,
+    NodeIndex,
+    PortIndex,
+    QueueIndex,
+    Rows,
+    VoqIndex,
+)
 from orchestrator.engine.lazy_imports import import_attribute
+from orchestrator.engine.records import (
+    Agenda,
+    Clock,
+    Command,
+    Flow,
+    Frame,
+    Gate,
+    Injection,
+    Injector,
+    Input,
+    Instance,
+    Lane,
+    Limiter,
+    Made,
+    Message,
+    Node,
+    Port,
+    Queue,
+    Scheduler,
+    Stage,
+    Voq,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,34 +66,38 @@ class World:
     """Module that defines the numba type of a world."""
 
     memory: np.ndarray  # int64[m]
-    clock: np.ndarray  # CLOCK[1]
-    nodes: np.ndarray  # NODE[n]
-    ports: np.ndarray  # PORT[n]
-    lanes: np.ndarray  # LANE[ports * clock.lanes]
-    queues: np.ndarray  # QUEUE[n]
-    inputs: np.ndarray  # INPUT[n]
-    limiters: np.ndarray  # LIMITER[n]
-    flows: np.ndarray  # FLOW[n]
-    agenda: np.ndarray  # AGENDA[n]: of each late port of a NIC, then of its flows
-    schedulers: np.ndarray  # SCHEDULER[n]: of ports whose lanes do not take turns
-    commands: np.ndarray  # COMMAND[n], in time order
-    injectors: np.ndarray  # INJECTOR[n]: of ports that the timeline injects faults at
-    injections: np.ndarray  # INJECTION[n]: their steps, injector by injector
-    stages: np.ndarray  # STAGE[n]: of links that have several, injector by injector
-    instances: np.ndarray  # INSTANCE[n]
-    voqs: np.ndarray  # VOQ[n]
+    clock: Rows[int, Clock]  # CLOCK[1]
+    nodes: Rows[NodeIndex, Node]  # NODE[n]
+    ports: Rows[PortIndex, Port]  # PORT[n]
+    lanes: Rows[LaneIndex, Lane]  # LANE[ports * clock.lanes]
+    queues: Rows[QueueIndex, Queue]  # QUEUE[n]
+    inputs: Rows[InputIndex, Input]  # INPUT[n]
+    limiters: Rows[LimiterIndex, Limiter]  # LIMITER[n]
+    flows: Rows[FlowIndex, Flow]  # FLOW[n]
+    agenda: Rows[AgendaIndex, Agenda]  # AGENDA[n]: of each late port of a NIC, then of its flows
+    schedulers: Rows[int, Scheduler]  # SCHEDULER[n]: of ports whose lanes do not take turns
+    commands: Rows[int, Command]  # COMMAND[n], in time order
+    injectors: Rows[int, Injector]  # INJECTOR[n]: of ports that the timeline injects faults at
+    injections: Rows[int, Injection]  # INJECTION[n]: their steps, injector by injector
+    stages: Rows[int, Stage]  # STAGE[n]: of links that have several, injector by injector
+    instances: Rows[InstanceIndex, Instance]  # INSTANCE[n]
+    voqs: Rows[VoqIndex, Voq]  # VOQ[n]
     units: np.ndarray  # int64[n, 2]: the frame that lies in a unit or NONE; the next unit of it
     lane_of: np.ndarray  # int64[8]: lane of a priority
     tally: np.ndarray  # int64[addresses]: scratch, all 0
-    frames: np.ndarray  # FRAME[pool size]; the last one is the message under construction
-    free: np.ndarray  # int64[pool size]: stack of unused descriptors, clock.free of them
-    made: np.ndarray  # MADE[n]: frames that wait in host queues of sources
+    frames: Rows[
+        FrameIndex, Frame
+    ]  # FRAME[pool size]; the last one is the message under construction
+    free: Rows[int, FrameIndex]  # int64[pool size]: stack of unused descriptors, clock.free of them
+    made: Rows[int, Made]  # MADE[n]: frames that wait in host queues of sources
     tree: np.ndarray  # int64[2 * leaves, 2]
     actors: np.ndarray  # int64[n, 2]
     routes: np.ndarray  # int64[nodes, places]: port, NONE: no way, WAYS - n: ways[n], HERE: behind
     behind: np.ndarray  # int64[addresses, 2]: its place; the port that leads to it from there
     ways: np.ndarray  # int64[n, 2 + m]: SPREAD_FLOWS, SPREAD_FRAMES or COPY; how many; the ports
-    address_flow: np.ndarray  # int64[addresses]: flow whose frames carry it as source, or NONE
+    address_flow: Rows[
+        int, FlowIndex
+    ]  # int64[addresses]: flow whose frames carry it as source, or NONE
     probes: np.ndarray  # int64[m]: offsets into the memory that are sampled
     row_times: np.ndarray  # int64[rows]
     rows: np.ndarray  # int64[rows, m]
@@ -65,16 +107,16 @@ class World:
     octets: np.ndarray  # uint8[pool size, slot]: what travels; shape (1, slot) when simulated
     outbox: np.ndarray  # int64[wires, n]: frames to be put on a wire
     outbox_count: np.ndarray  # int64[wires]
-    captured: np.ndarray  # int64[ports]: capture slot of a port or NONE
+    captured: Rows[PortIndex, int]  # int64[ports]: capture slot of a port or NONE
     capture_count: np.ndarray  # int64[slots, 2]: frames kept, frames dropped
     capture_times: np.ndarray  # int64[slots, n]
     capture_lengths: np.ndarray  # int64[slots, n]; outgoing frames as ~length
     capture_octets: np.ndarray  # uint8[slots, n, snap]
     stamps: np.ndarray  # int64[pool size + flows, n]: of a frame, a flow; (1, n) in plans without
-    messages: np.ndarray  # MESSAGE[n], of every flow in the order of their start
-    types: np.ndarray  # FRAME_TYPE[n] by kind
-    gates: np.ndarray  # GATE[n]
-    gated: np.ndarray  # int64[n]: messages that wait, gate by gate
+    messages: Rows[MessageIndex, Message]  # MESSAGE[n], of every flow in the order of their start
+    types: Rows[int, TypeRow]  # FRAME_TYPE[n] by kind
+    gates: Rows[GateIndex, Gate]  # GATE[n]
+    gated: Rows[int, Any]  # int64[n]: messages that wait, gate by gate
     dscp_maps: np.ndarray  # int64[n, 64]: row 0 priority -> DSCP, further ones DSCP -> priority
 
     @cached_property

@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.datapath import stall_detection
 from orchestrator.engine.datapath.realtime_loop import drive
+from orchestrator.engine.datapath.rig import Rig
 from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software import realtime_scheduling
 from orchestrator.targets.software.network_namespaces import Machines
 from orchestrator.targets.software.packet_backends import PACKETS, Backend
-from orchestrator.targets.software.thread_io import Rig, Shared, build, wires_of
+from orchestrator.targets.software.thread_io import Shared, build, wires_of
 
 UNSCHEDULED_NS = 10**12
 """How far ahead time 0 of a run is kept until every thread has entered its loop."""

@@ -90,6 +90,24 @@ def test_overloaded_lazy_ports_measure_the_same(sources: int) -> None:
     assert finding is None, finding
 
 
+@pytest.mark.parametrize("table", [line_of_three(), fan(3)], ids=["line", "fan"])
+def test_runs_that_stop_at_the_instant_of_an_event_have_done_the_same(table: Table) -> None:
+    """The end of a run is exclusive: what is due at that very time is left, deferred or not."""
+    pair = lazy_and_eager(table)
+    assert pair[0].world.clock[0].late_nics or pair[0].world.clock[0].late
+    for _ in range(400):
+        due = int(pair[1].world.tree[1, 0])
+        for until in (due, due + 1):
+            done = []
+            for assembly in pair:
+                world = assembly.world
+                simulate(world, until, EAGER_EVENTS)
+                sent = [world.flows["frames_sent"], world.flows["bytes_sent"]]
+                sent += [world.ports["frames_out"], world.queues["frames_out"]]
+                done.append([column.tolist() for column in sent])
+            assert done[0] == done[1], until
+
+
 def test_hunted_plans_measure_the_same() -> None:
     comparison = EagerComparison()
     assert not hunt(Options(plans=30, seed=46), (comparison,)).found
