@@ -45,7 +45,7 @@ SETTABLE: Mapping[str, Mapping[int, frozenset[str]]] = {
                 *("acked", "marked", "losses", "flight", "timeouts", "naks"),
             ]
         ),
-        FRAME: frozenset({"created"}),
+        FRAME: frozenset({"created", "feedback"}),
     },
     "receiver": {ENTITY: frozenset({"receiver_timer"}), FRAME: frozenset()},
     "watchdog": {
@@ -120,7 +120,7 @@ BOUNDS: tuple[Bounds, ...] = (
     Bounds("queue", "stance", 0, 2),
     Bounds("queue", "feedback_value", 0, MOST_RATE),
     Bounds("limiter", "rate", 0, MOST_RATE),
-    Bounds("limiter", "target", 0, MOST_RATE),
+    Bounds("limiter", "target", 0, NEVER),
     Bounds("limiter", "active", 0, 1),
     Bounds("flow", "length", "headers", LONGEST_FRAME),
     Bounds("flow", "withdrawn", 0, 1),
@@ -137,6 +137,10 @@ RECORDS: Mapping[str, np.dtype] = {
     "node": NODE,
     "frame": FRAME_RECORD,
 }
+
+
+AT_END = frozenset({"rate", "target", "window"})
+"""Of a limiter: kernels compute them in steps, so that what one leaves at its end counts."""
 
 
 def numbered_bounds(record: str) -> dict[str, tuple[int, Bounds]]:

@@ -45,8 +45,12 @@ class LoopThread:
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda loop, context: on_error(context))
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
-        with deferred_signals():
-            self._thread.start()
+        try:
+            with deferred_signals():
+                self._thread.start()
+        except BaseException:
+            self.close()
+            raise
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Result of a coroutine."""
@@ -55,7 +59,8 @@ class LoopThread:
     def close(self) -> None:
         """End the loop."""
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
         self._loop.close()
 
 

@@ -192,6 +192,7 @@ class GrpcServer:
                 "address or port is expected, such as port 0 for any free one",
             ) from None
         self.port: int = self._site.address[1]
+        self._loop = LoopThread("otg-grpc", lambda context: None)
         self._folder = tempfile.mkdtemp(prefix="tailback-")
         path = f"{self._folder}/grpc"
         self._server = grpc.server(
@@ -201,9 +202,12 @@ class GrpcServer:
         )
         otg_pb2_grpc.add_OpenapiServicer_to_server(OtgServicer(service), self._server)
         self._server.add_insecure_port(f"unix:{path}")
-        self._server.start()
-        self._loop = LoopThread("otg-grpc", lambda context: None)
-        self._loop.run(self._listen(path))
+        try:
+            self._server.start()
+            self._loop.run(self._listen(path))
+        except BaseException:
+            self.close()
+            raise
 
     async def _listen(self, path: str) -> None:
         opened = set[Http2Relay]()

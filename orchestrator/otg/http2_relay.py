@@ -60,13 +60,12 @@ class Http2Relay(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._inner = _ServerSide(self)
         self._connecting: asyncio.Task[None] | None = None
-        self._full = False
+        self._full, self._early = False, b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Connect to the server."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        transport.pause_reading()
         self._opened.add(self)
         self._connecting = asyncio.get_running_loop().create_task(self._connect())
 
@@ -77,6 +76,9 @@ class Http2Relay(asyncio.Protocol):
         except OSError:
             self.end()
         else:
+            assert self._inner.transport is not None
+            self._inner.transport.write(self._early)
+            self._early = b""
             self.watch()
 
     def watch(self) -> None:
@@ -96,6 +98,9 @@ class Http2Relay(asyncio.Protocol):
                 return
         if self._inner.transport is not None:
             self._inner.transport.write(data)
+        elif self._transport is not None:  # nothing more is read until the server is reached
+            self._early += data
+            self._transport.pause_reading()
 
     def of_server(self, data: bytes, calls: int) -> None:
         """Pass octets of the server on, with the heads of `calls` answers among them."""

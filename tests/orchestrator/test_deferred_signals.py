@@ -58,7 +58,7 @@ def metrics() -> None:
 
 
 def rest() -> None:
-    server = RestServer(MagicMock(), ("127.0.0.1", 0), None, None)
+    server = RestServer(MagicMock(), ("127.0.0.1", 0), None, None, print)
     try:
         time.sleep(USED_S)
     finally:

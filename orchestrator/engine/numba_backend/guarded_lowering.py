@@ -25,6 +25,7 @@ from orchestrator.engine.kernel_limits import Limits
 from orchestrator.engine.numba_backend.fast_lowering import PlainLower
 from orchestrator.engine.numba_backend.numba_import import numba
 from orchestrator.engine.settable_fields import (
+    AT_END,
     ENTITY,
     FRAME,
     MESSAGE,
@@ -136,6 +137,8 @@ class GuardedLower(PlainLower):
         Of a record FRAME they hold for the argument `frame` of a kernel alone.
         """
         word = _words().get(self.typeof(target.name), "")
+        if word == "limiter" and field in AT_END:
+            return None
         if word == "frame":
             function = self.func_ir.func_id.func
             limits = kernel_guards.limits_of_kernels.get(function)
@@ -178,12 +181,12 @@ class GuardedLower(PlainLower):
         source = self._definition(target)
         if not isinstance(source, numba_ir.Expr) or source.op != "getattr":
             return
-        found = self._bounds_of(source.value, source.attr)
-        if found is None:
+        found, owner = self._bounds_of(source.value, source.attr), self._definition(source.value)
+        if found is None or not isinstance(owner, numba_ir.Arg):
             return
         number, bounds = found
         builder, record = self.builder, self.typeof(source.value.name)
-        pointer = self.loadvar(source.value.name)
+        pointer = self.fnargs[owner.index]  # the variable may have been deleted before
         time = self.context.cast(
             builder, self.loadvar(value.name), self.typeof(value.name), types.int64
         )
@@ -206,6 +209,8 @@ class GuardedLower(PlainLower):
         chosen = builder.phi(WORD)
         chosen.add_incoming(answer, made_in)
         chosen.add_incoming(WORD(0), noted_in)
+        if limits.kind == "reaction_point":
+            self._check_limiter()
         if limits.sending:
             with builder.if_then(self._is_among(chosen, limits.sending)):
                 self._check_message(limits)
@@ -229,6 +234,17 @@ class GuardedLower(PlainLower):
         shift = builder.and_(number, WORD(63))
         bit = builder.trunc(builder.lshr(bits, shift), llvm_ir.IntType(1))
         return builder.and_(builder.icmp_unsigned("<", number, WORD(64)), bit)
+
+    def _check_limiter(self) -> None:
+        """Note a value of `AT_END` beyond its bounds, and leave 0 there."""
+        builder, record, pointer = self.builder, self.fndesc.argtypes[ENTITY], self.fnargs[ENTITY]
+        for field, (number, bounds) in numbered_bounds("limiter").items():
+            if field in AT_END:
+                place = cgutils.get_record_member(builder, pointer, record.offset(field), WORD)
+                value = builder.load(place)
+                with builder.if_then(self._outside(value, bounds, record, pointer), likely=False):
+                    self._note(kernel_guards.VALUE, value, WORD(number))
+                    builder.store(WORD(0), place)
 
     def _check_message(self, limits: Limits) -> None:
         """Note a kind of message that the algorithm does not send, and values beyond bounds."""

@@ -203,7 +203,7 @@ class ConnectionGate(threading.Thread):
         return f"\0{self._number}-{name}" if self._folder is None else f"{self._folder}/{name}"
 
     def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # it is awake already
+        with contextlib.suppress(OSError):  # it is awake already, or has ended
             self._ring.send(b"\0")
 
     def close(self) -> None:

@@ -50,8 +50,8 @@ CASES: dict[str, tuple[str, dict[str, str], dict[str, Any], str, str]] = {
         "start": ACTIVE}, {}, "limiter.window to -", "0 to NEVER"),
     "rate below 0": ("reaction_point", {"sent": "entity.rate -= 10**12 + now\n    return 0",
         "start": ACTIVE}, {}, "limiter.rate to -", "0 to 10000000000000"),
-    "target beyond any link": ("reaction_point", {"start": ACTIVE,
-        "sent": "entity.target = 10**14\n    return 0"}, {}, "limiter.target to 1000000", "0 to"),
+    "target below 0": ("reaction_point", {"start": ACTIVE,
+        "sent": "entity.target = -state.count\n    return 0"}, {}, "limiter.target to -", "0 to"),
     "active 2": ("reaction_point", {"start": "entity.active = state.count + 1\n    return 0"}, {},
         "limiter.active to 2", "0 to 1"),
     "timer below 0": ("reaction_point", {"start": "entity.active = 1\n    entity.timer = -5\n"

@@ -105,7 +105,7 @@ def each_other(state, params, limiter, frame, now, message):
     """Both timers are set into the past, again and again, and so is the one without a name."""
     limiter.active = 1
     state.calls += 1
-    limiter.timers[0] = now - 1
+    limiter.timers[0] = max(now - 1, 0)
     limiter.timers[1] = 0
     limiter.timer = now
     return 0
@@ -279,6 +279,11 @@ def twin_increase(state, params, limiter, frame, now, message):
     return 0
 
 
+def twin_of_none(state, params, limiter, frame, now, message):
+    """DCQCN's own timer, which is never set."""
+    return 0
+
+
 TWIN = reaction_point(
     "mine",
     "for a test",
@@ -287,6 +292,7 @@ TWIN = reaction_point(
     timers={"alpha": twin_alpha, "increase": twin_increase},
     feedback=twin_feedback,
     sent=dcqcn_rp.on_sent,
+    timer=twin_of_none,
 )
 
 

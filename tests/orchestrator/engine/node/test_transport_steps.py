@@ -50,6 +50,7 @@ from tests.orchestrator.engine.node.bench import values
 from tests.orchestrator.worlds import Empty
 
 NOW = 1_000_000
+LATER = NOW + 5  # ps: the last message has begun
 SEGMENT, FULL = 1000, HEADERS + 1000
 MINE, POINT = 1, 0
 """The flow that is looked at, which is not the first one; its limiter."""
@@ -250,14 +251,14 @@ class Host:
 def test_a_segment_has_what_its_message_has_left(sequence: int, row: int, octets: int) -> None:
     host = Host(answer=1, sequence=sequence, mark=3)
     host.flow.flight, host.flow.octets_made = 10, 20
-    assert ask_transport_segment(host.world, MINE, NOW) == sequence
+    assert ask_transport_segment(host.world, MINE, LATER) == sequence
     flow, length = host.flow, HEADERS + octets
     assert values(flow, "length", "sending", "flight", "octets_made", "made") == [
-        *(length, row, 10 + length, 20 + length, NOW)
+        *(length, row, 10 + length, 20 + length, LATER)
     ]
     assert values(flow, "highest", "frames_resent") == [sequence + 1, 0]
     assert host.world.frames[POOL].mark == 3, "for whoever makes the frame"
-    assert host.noted("calls", "said", "held", "now") == [1, 0, 0, NOW]
+    assert host.noted("calls", "said", "held", "now") == [1, 0, 0, LATER]
     assert host.silent
 
 
@@ -283,7 +284,7 @@ def test_a_segment_that_was_made_before_is_sent_again(
 ) -> None:
     host = Host(answer=1, sequence=sequence)
     host.flow.highest = highest
-    ask_transport_segment(host.world, MINE, NOW)
+    ask_transport_segment(host.world, MINE, LATER)
     assert values(host.flow, "frames_resent", "highest") == [resent, max(highest, sequence + 1)]
 
 
