@@ -147,7 +147,8 @@ CONTRACTS: Mapping[str, Mapping[str, KernelContract]] = {
             "`flow.next_frame`. A transport that leaves control to the reaction point counts "
             "`flow.acked`, `marked` and `losses`, sets `flight` to 0 when it goes back, and "
             "may set `lost_made`, and `frame.created` (when the segment left that the ACK "
-            "answers). One that declares it (`counts`) counts `flow.timeouts` and `flow.naks`",
+            "answers) and `frame.feedback`. One that declares it (`counts`) counts "
+            "`flow.timeouts` and `flow.naks`",
         ),
         "arrived": KernelContract(
             "A segment (`frame`) arrives at the destination, or `flow.ack_timer` is due "

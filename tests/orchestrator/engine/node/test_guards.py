@@ -30,7 +30,7 @@ def limit(state, params, limiter, frame, now, message):
 def limit_in_the_past(state, params, limiter, frame, now, message):
     """A flow begins: the timer is due before it is set."""
     limiter.active = 1
-    limiter.timer = now - 5 * 10**9
+    limiter.timer = max(now - 5 * 10**9, 0)
     return 0
 
 
@@ -44,7 +44,7 @@ def again(state, params, limiter, frame, now, message):
 def queue_again(state, params, queue, frame, now, message):
     """A timer of a congestion point that is set into the past."""
     state.calls += 1
-    queue.congestion_point_timer = now - 1
+    queue.congestion_point_timer = max(now - 1, 0)
     return 0
 
 
