@@ -25,7 +25,7 @@ from orchestrator.engine import (
     kernel_rules,
     object_cache,
 )
-from orchestrator.engine.kernel_limits import Limits, breach_of
+from orchestrator.engine.kernel_limits import Limits, bounded_values, breach_of
 from orchestrator.engine.lazy_imports import LazyIntrinsic, import_attribute
 from orchestrator.engine.object_cache import UNFIT, Entry, Kinds
 from orchestrator.engine.records import FRAME, Frame, Record
@@ -279,6 +279,7 @@ if DISABLED:
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
         function, limits = _callables[kernel]
         own = _records[state], _records[params]
+        before = bounded_values(limits, entity, frame)
         try:
             with np.errstate(divide="raise", over="raise"):
                 answer = int(function(*own, entity, frame, now, message))
@@ -286,7 +287,7 @@ if DISABLED:
             raise kernel_guards.plain_refusal(function, limits, error) from error
         if limits.answers is not None and answer not in limits.answers:
             raise kernel_guards.plain_refusal(function, limits, answer)
-        if breach := breach_of(limits, answer, entity, frame, message):
+        if breach := breach_of(limits, answer, before, entity, frame, message):
             raise kernel_guards.plain_refusal(function, limits, breach)
         return answer
 

@@ -148,22 +148,35 @@ def shown_kinds(kinds: Collection[int]) -> str:
                      for one in sorted(kinds))  # fmt: skip
 
 
-def breach_of(
-    limits: Limits, answer: int, entity: Any, frame: Any, message: Any
-) -> tuple[str, str] | None:
-    """Cause and remedy of the first value beyond its bounds that an uncompiled kernel left."""
+Bounded = list[tuple[Bounds, Any, list[int]]]
+
+
+def bounded_values(limits: Limits, entity: Any, frame: Any) -> Bounded:
+    """Bounds, record and values of each field that an uncompiled kernel may set."""
+    found = []
     for place, record in ((ENTITY, entity), (FRAME, frame)):
         word = word_of(record.dtype)
+        known = numbered_bounds(word if place == ENTITY else "frame") if word else {}
         for field in sorted(limits.settable(place) or ()):
-            bounds = (
-                numbered_bounds(word if place == ENTITY else "frame")[field][1] if word else None
-            )
-            if bounds is None:
-                continue
-            values = np.atleast_1d(record[field])[: limits.named if field == "timers" else None]
-            for value in values:
-                if not bounds.hold(int(value), record):
-                    return value_sentence(bounds, int(value))
+            if field in known:
+                most = limits.named if field == "timers" else None
+                values = [int(value) for value in np.atleast_1d(record[field])[:most]]
+                found.append((known[field][1], record, values))
+    return found
+
+
+def breach_of(
+    limits: Limits, answer: int, before: Bounded, entity: Any, frame: Any, message: Any
+) -> tuple[str, str] | None:
+    """Cause and remedy of the first value beyond its bounds that an uncompiled kernel left.
+
+    `before`: the `bounded_values` before its call; what it has not changed is not its own.
+    """
+    after = bounded_values(limits, entity, frame)
+    for (bounds, record, values), (*_, held) in zip(after, before, strict=True):
+        for value, old in zip(values, held, strict=True):
+            if value != old and not bounds.hold(value, record):
+                return value_sentence(bounds, value)
     if answer in limits.sending and int(message.kind) not in limits.kinds:
         return kind_sentence(int(message.kind), limits)
     if (
