@@ -378,9 +378,8 @@ MUTANTS = (
         "pause.class",
         STOP,
         'def on_enqueue(state, params, queue, frame, now, message):\n    """A frame went in."""\n',
-        "from tailback.plugin import compiled\n\n\n"
-        "@compiled\ndef forget(queue):\n    queue.priorities &= 15\n\n\n"
-        "def on_enqueue(state, params, queue, frame, now, message):\n    forget(queue)\n",
+        "def on_enqueue(state, params, queue, frame, now, message):\n"
+        "    message.mark = queue.priorities & 15\n",
         plan="pfc",
         plugin="pfc",
     ),
