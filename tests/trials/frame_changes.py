@@ -125,6 +125,7 @@ def rule(what: dict[str, Any], slow: float) -> Rule:
     draw = random.Random(what["seed"])
     action, value = what["action"], what["value"] * slow
     held: list[bytes] = []
+    Seen.of(bytes(64))  # compiled now, not while the first frames wait
     began = time.monotonic()
     log = os.open(what["log"], os.O_WRONLY | os.O_APPEND) if "log" in what else -1
 
