@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from traces.capture import Batch
+from traces.dissect.header_parser import OLD_QINQ, OLD_QINQ_2, OLD_QINQ_3, PROVIDER_VLAN, VLAN
 
 EXAMINED = 4096
 """Frames of a point that are compared: its first ones."""
@@ -19,7 +20,7 @@ SHARE = 0.95
 """Of the packets that are there twice, from which on the point is one of a mirror."""
 BEHIND = 64
 """Octets behind an IP header that are compared."""
-TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00", b"\x92\x00", b"\x93\x00")
+TAGS = [tag.to_bytes(2, "big") for tag in (VLAN, PROVIDER_VLAN, OLD_QINQ, OLD_QINQ_2, OLD_QINQ_3)]
 IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
 
 
