@@ -24,6 +24,7 @@ from traces.compare import compare
 from traces.run_reader import load
 
 SCENARIOS = "tests.trials.scenarios:"
+PACE = 0.2
 
 pytestmark = [pytest.mark.software, pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -251,10 +252,11 @@ def test_agents_and_controllers_end_in_good_order(told):
 def test_the_papers_experiment_over_four_machines(tmp_path: Path):
     """NetFPGA-QCN, figure 11, its first second: what one machine alone measures.
 
-    A busy machine distorts both runs, and they say so: then the figures need only be plausible.
+    At a fifth of real time two cores keep up with nine nodes. A busy machine distorts runs, and they
+    say so: then the figures need only be plausible.
     """
     plan = plans.figure11(whole=False)
-    done = run_job(SCENARIOS + "paper", str(tmp_path), plan.to_toml())
+    done = run_job(SCENARIOS + "paper", str(tmp_path), plan.to_toml(), None, 0, PACE)
     result = done["result"]
     assert done["left"] == {}
     assert set(done["codes"].values()) == {0}
@@ -262,7 +264,7 @@ def test_the_papers_experiment_over_four_machines(tmp_path: Path):
     assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0, done["said"]
     assert all(error <= 0.005 for error in result["fidelity"]["rate_error"].values())
     print(result["fidelity"]["reasons"])
-    alone = run(plan, out=tmp_path / "alone", report=False)
+    alone = run(plan, out=tmp_path / "alone", report=False, pace=PACE)
     assert alone.folder is not None
     found = compare([load(Path(result["folder"])), load(alone.folder)])
     decided = {(d.phase, d.entity, d.metric): d for d in found.differences if d.agree is not None}
@@ -272,7 +274,8 @@ def test_the_papers_experiment_over_four_machines(tmp_path: Path):
     assert all(25_000 < value < 45_000 for value in queue.values)
     assert all(value > 0.98 for value in use.values)
     grades = {told["fidelity"]["verdict"] for told in (result, alone.result)}
-    assert found.agree or "invalid" in grades, found.as_json()
+    apart = [d for d in found.differences if d.agree is False]
+    assert found.agree or grades != {"valid"}, apart
 
 
 def test_an_inventory_asks_for_times_and_launches_and_veths_are_refused_by_name(tmp_path: Path):
