@@ -63,9 +63,10 @@ def otg(
     """Serve interfaces as ports of an Open Traffic Generator, for `snappi` scripts.
 
     Raw flows (Ethernet, VLAN, IPv4, IPv6, UDP, PFC, PAUSE) leave through AF_PACKET at the times
-    that their rates give; ports are captured, and frames, loss and latency are reported. A part of
-    the model that is not supported is refused by the name of its field. Needs CAP_NET_RAW and the
-    extra otg.
+    that their rates give; ports are captured, and frames, loss and latency are reported. Devices
+    have RoCEv2 queue pairs, whose flows DCQCN controls: CNPs, CE marks, acknowledgements and
+    completion times are reported. A part of the model that is not supported is refused by the name
+    of its field. Needs CAP_NET_RAW and the extra otg.
 
     \b
       tailback otg --port p1=veth1 --port p2=veth2

@@ -69,6 +69,34 @@ def checksum_of(total):
 
 
 @compiled
+def put_stamp(row, at, epoch, flow, sequence, time_ns):
+    """Write a stamp: see MAGIC."""
+    put(row, at, 4, (MAGIC << 8) | epoch)
+    put(row, at + 4, 2, flow)
+    put(row, at + 6, 4, sequence & 0xFFFFFFFF)
+    put(row, at + 10, 6, time_ns & ((1 << TIME_BITS) - 1))
+
+
+@compiled
+def stamp_of(row, at):
+    """Read the time of a stamp (ns modulo 2^48)."""
+    return read(row, at + 10, 6)
+
+
+@compiled
+def count_latency(flow, sent_ns, now_ns):
+    """Count the latency of a frame, from its stamp to its arrival (ns modulo 2^48)."""
+    late = (now_ns - sent_ns) & ((1 << TIME_BITS) - 1)
+    if late >> (TIME_BITS - 1) != 0:  # the clock was set back
+        late = 0
+    if flow["latency_count"] == 0 or late < flow["latency_min_ns"]:
+        flow["latency_min_ns"] = late
+    flow["latency_max_ns"] = max(flow["latency_max_ns"], late)
+    flow["latency_sum_ns"] += late
+    flow["latency_count"] += 1
+
+
+@compiled
 def put_ipv4(flow, row, length):
     """Write total length and checksum of the IPv4 header (RFC 791)."""
     at = flow["ipv4_at"]
@@ -122,10 +150,7 @@ def build_frame(state, number, row, length, time_ns):
         written = length
         at = length - STAMP_OCTETS
         memset(row.ctypes.data + first, 0, at - first)
-        put(row, at, 4, (MAGIC << 8) | state.control[EPOCH])
-        put(row, at + 4, 2, number)
-        put(row, at + 6, 4, flow["begun"] & 0xFFFFFFFF)
-        put(row, at + 10, 6, time_ns & ((1 << TIME_BITS) - 1))
+        put_stamp(row, at, state.control[EPOCH], number, flow["begun"], time_ns)
     if flow["ipv6_at"] >= 0 and flow["payload_length"] != 0:
         put(row, flow["ipv6_at"] + 4, 2, length - flow["ipv6_at"] - 40)
     if flow["ipv4_at"] >= 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import socket
 import threading
 import time
@@ -10,15 +9,16 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-import dpkt  # type: ignore[import-untyped]
 import numpy as np
 
 from orchestrator.deferred_signals import deferred_signals
 from orchestrator.otg import traffic_loop
+from orchestrator.otg.capture_files import pcap_file, pcapng_file
 from orchestrator.otg.generator_state import (
     NAP_NS,
     NO_CAPTURE,
     PAUSED,
+    RESET,
     START_NS,
     STARTED,
     STOP,
@@ -30,6 +30,7 @@ from orchestrator.otg.generator_state import (
 from orchestrator.otg.otg_config import OtgConfig
 from orchestrator.otg.otg_ports import Interface
 from orchestrator.otg.otg_reader import OtgError
+from orchestrator.otg.rocev2_state import QueuePairs
 from orchestrator.targets.software.linux_syscalls import set_timer_slack
 
 NAP_LENGTH_NS = 500_000
@@ -40,7 +41,6 @@ RATE_SAMPLES = 5
 """Rates are means over the last second."""
 TURN_LIMIT_S = 5.0
 MOST_DRAINED = 100_000
-NANOSECONDS = 9
 RESULTS = (
     "sent", "sent_octets", "unsent", "skipped", "received", "received_octets", "expected", "lost",
     "reordered", "misdirected", "latency_count", "latency_sum_ns", "latency_min_ns",
@@ -66,6 +66,8 @@ class Generator:
         self._closing = threading.Event()
         self._samples: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=RATE_SAMPLES)
         self.config = OtgConfig()
+        self.pairs = QueuePairs([])
+        self.up: set[str] = set()
         self.state = self._build(self.config)
 
     def begin(self) -> None:
@@ -80,6 +82,8 @@ class Generator:
         self._halt()
         self._epoch += 1
         self._drain()
+        self.pairs = QueuePairs(config.roce.flows)
+        self.up = set(config.roce.peers) if config.roce.auto_start else set()
         self.config, self.state = config, self._build(config)
         self._launch()
 
@@ -89,10 +93,26 @@ class Generator:
         self._halt()
 
     def start(self, rows: Sequence[int]) -> None:
-        """Start flows that do not run: their counts begin anew, all at the same time."""
+        """Start flows that do not run: their counts begin anew, all at the same time.
+
+        Rows of flows of queue pairs follow those of raw flows. Raises OtgError if a peer is down.
+        """
         self._alive()
-        flows, now_ps = self.state.flows, self._now_ps() + int(SETTLE_S * 1e12)
-        rows = [row for row in rows if flows[row]["state"] != STARTED]
+        self._check_up(rows)
+        flows, count = self.state.flows, len(self.state.flows)
+        pairs = self.pairs.state.pairs
+        more = [row - count for row in rows if row >= count]
+        new = [row for row in more if pairs[row]["state"] == STOPPED]
+        for row in new:
+            pairs[row]["state"] = RESET
+        if new:
+            self._turn()
+        now_ps = self._now_ps() + int(SETTLE_S * 1e12)
+        for row in new:
+            self.pairs.reset(row, now_ps)
+        for row in more:
+            pairs[row]["state"] = STARTED
+        rows = [row for row in rows if row < count and flows[row]["state"] != STARTED]
         for row in rows:
             flow = flows[row]
             if flow["state"] == PAUSED:
@@ -108,17 +128,19 @@ class Generator:
     def stop(self, rows: Sequence[int]) -> None:
         """Stop flows; returns once none of their frames is under way in the loop."""
         for row in rows:
-            self.state.flows[row]["state"] = STOPPED
+            self._set_state(row, STOPPED)
         self._turn()
 
     def pause(self, rows: Sequence[int]) -> None:
         """Pause flows that run: they go on where they were."""
-        running = [row for row in rows if self.state.flows[row]["state"] == STARTED]
+        running = [row for row in rows if self._state_of(row) == STARTED]
         for row in running:
-            self.state.flows[row]["state"] = PAUSED
+            self._set_state(row, PAUSED)
         self._turn()
         now_ps = self._now_ps()
         for row in running:
+            if row >= len(self.state.flows):
+                continue
             flow = self.state.flows[row]
             flow["paused_ps"] = now_ps
 
@@ -126,12 +148,47 @@ class Generator:
         """Let flows that are paused go on; the time of the pause does not count."""
         now_ps = self._now_ps()
         for row in rows:
+            if row >= len(self.state.flows):
+                if self._state_of(row) == PAUSED:
+                    self._set_state(row, STARTED)
+                continue
             flow = self.state.flows[row]
             if flow["state"] == PAUSED:
                 lapse = now_ps - flow["paused_ps"]
                 flow["due_ps"] += lapse
                 flow["began_ps"] += lapse
                 flow["state"] = STARTED
+
+    def set_peers(self, names: Sequence[str], up: bool) -> None:
+        """Bring peers up or down; flows of queue pairs of a peer that is down are stopped."""
+        self.up = self.up | set(names) if up else self.up - set(names)
+        first = len(self.state.flows)
+        self.stop([first + row for row in range(len(self.pairs.config)) if self._down(row)])
+
+    def _down(self, row: int) -> str | None:
+        """Name of a peer of a flow of queue pairs that is down."""
+        flow = self.pairs.config[row]
+        return next(
+            (p.peer for p in (flow.source, flow.destination) if p.peer not in self.up), None
+        )
+
+    def _check_up(self, rows: Sequence[int]) -> None:
+        down = []
+        for row in (row - len(self.state.flows) for row in rows):
+            if row >= 0 and (peer := self._down(row)) is not None:
+                down.append(f"flow {self.pairs.config[row].name}: the RoCEv2 peer {peer} is down")
+        if down:
+            raise OtgError(down)
+
+    def _state_of(self, row: int) -> int:
+        count = len(self.state.flows)
+        records = self.state.flows if row < count else self.pairs.state.pairs
+        return int(records[row if row < count else row - count]["state"])
+
+    def _set_state(self, row: int, state: int) -> None:
+        count = len(self.state.flows)
+        records = self.state.flows if row < count else self.pairs.state.pairs
+        records[row if row < count else row - count]["state"] = state
 
     def capture(self, rows: Sequence[int], on: bool) -> None:
         """Start captures, with empty buffers, or stop them."""
@@ -160,7 +217,8 @@ class Generator:
         return pcapng_file(frames, name) if capture.pcapng else pcap_file(frames)
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per second, float[flows, 4] and float[ports, 4] in the order of RATED."""
+        """Per second, float[flows, 4] and float[ports, 4] in the order of RATED; flows of queue
+        pairs follow raw flows."""
         oldest = self._samples[0] if self._samples else None
         now, flows, ports = self._snapshot()
         if oldest is None or oldest[1].shape != flows.shape or now <= oldest[0]:
@@ -173,7 +231,8 @@ class Generator:
 
     def _snapshot(self) -> tuple[float, np.ndarray, np.ndarray]:
         state = self.state
-        flows = np.array([[int(flow[name]) for name in RATED] for flow in state.flows])
+        both = [*state.flows, *state.roce.pairs]
+        flows = np.array([[int(flow[name]) for name in RATED] for flow in both])
         ports = np.array([[int(port[name]) for name in RATED] for port in state.ports])
         return time.monotonic(), flows.reshape(-1, 4), ports.reshape(-1, 4)
 
@@ -185,7 +244,8 @@ class Generator:
         self._samples.clear()
         sockets = [self._sockets[port.location].fileno() for port in config.ports]
         indices = [socket.if_nametoindex(port.interface.name) for port in config.ports]
-        return new_state(config, sockets, indices, self._sender.fileno(), self._epoch)
+        sending, pairs = self._sender.fileno(), self.pairs.state
+        return new_state(config, sockets, indices, sending, self._epoch, pairs)
 
     def _drain(self) -> None:
         """Throw away what came before the configuration."""
@@ -235,43 +295,3 @@ class Generator:
     def has_capture(self, row: int) -> bool:
         """True if a capture is configured at a port."""
         return int(self.state.ports[row]["capture"]) != NO_CAPTURE
-
-
-Frames = Sequence[tuple[int, int, bytes]]
-"""Time (ns), length on the wire without FCS, octets that were kept."""
-
-
-def pcap_file(frames: Frames) -> bytes:
-    """Frames as a pcap file with times in ns."""
-    header = dpkt.pcap.LEFileHdr(
-        magic=dpkt.pcap.TCPDUMP_MAGIC_NANO, snaplen=65_535, linktype=dpkt.pcap.DLT_EN10MB
-    )
-    parts = [bytes(header)]
-    for at_ns, length, octets in frames:
-        seconds, rest = divmod(at_ns, 10**9)
-        parts += [
-            bytes(dpkt.pcap.LEPktHdr(tv_sec=seconds, tv_usec=rest, caplen=len(octets), len=length)),
-            octets,
-        ]
-    return b"".join(parts)
-
-
-def pcapng_file(frames: Frames, interface: str) -> bytes:
-    """Frames as a pcapng file of one interface, with times in ns."""
-    ng = dpkt.pcapng
-    options = [
-        ng.PcapngOptionLE(code=ng.PCAPNG_OPT_IF_NAME, data=interface.encode()),
-        ng.PcapngOptionLE(code=ng.PCAPNG_OPT_IF_TSRESOL, data=bytes([NANOSECONDS])),
-        ng.PcapngOptionLE(code=ng.PCAPNG_OPT_ENDOFOPT, len=0),
-    ]
-    block = ng.InterfaceDescriptionBlockLE(snaplen=65_535, opts=options)
-    file = io.BytesIO()
-    writer = ng.Writer(file, idb=block)
-    for at_ns, length, octets in frames:
-        high, low = at_ns >> 32, at_ns & 0xFFFFFFFF
-        writer.writepkt(
-            ng.EnhancedPacketBlockLE(
-                ts_high=high, ts_low=low, caplen=len(octets), pkt_len=length, pkt_data=octets
-            )
-        )
-    return file.getvalue()

@@ -14,12 +14,13 @@ from orchestrator.engine.datapath.mmsg_batch import LONGEST, Batch, receiver, se
 from orchestrator.engine.datapath.packet_socket_io import poll_words
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.otg.otg_config import OtgConfig
-from orchestrator.otg.otg_flow import FCS, OtgFlow
+from orchestrator.otg.otg_flow import FCS, PS, OtgFlow
 from orchestrator.otg.otg_ports import OtgPort
+from orchestrator.otg.rocev2_state import PairState
 
-STOPPED, STARTED, PAUSED = range(3)
-"""Values of `state`. The loop alone ends a flow that is started; all else is set from outside,
-while the flow does not run."""
+STOPPED, STARTED, PAUSED, RESET = range(4)
+"""Values of `state`; RESET alone keeps the loop off a flow of a queue pair. The loop alone ends a
+flow that is started; all else is set from outside, while the flow does not run."""
 MAGIC = 0x7A_0716
 """First three octets of a stamp; the fourth is the number of the configuration, modulo 256. Then
 follow the flow (2), the sequence number (4) and the time (6: ns by CLOCK_REALTIME, modulo 2^48)."""
@@ -29,6 +30,8 @@ ROW_OCTETS = LONGEST + 64
 CAPTURE_OCTETS = 64 << 20
 """Of one port's capture buffer."""
 NO_CAPTURE = -1
+MOST_DEBT_PS = PS // 10
+"""A flow that is late by more than this gives that time up."""
 
 FLOW = np.dtype(
     [
@@ -118,6 +121,7 @@ class GeneratorState(NamedTuple):
     lateness: np.ndarray  # histogram (ps)
     control: np.ndarray  # int64[CONTROL_WORDS]
     timespec: np.ndarray  # int64[2]
+    roce: PairState
 
 
 def new_state(
@@ -126,6 +130,7 @@ def new_state(
     interfaces: Sequence[int],
     send_socket: int,
     epoch: int,
+    roce: PairState,
 ) -> GeneratorState:
     """State of a configuration whose flows are stopped.
 
@@ -174,6 +179,7 @@ def new_state(
         lateness=new_histogram(),
         control=np.array([0, 0, epoch & 0xFF, 0, 0], np.int64),
         timespec=np.zeros(2, np.int64),
+        roce=roce,
     )
 
 

@@ -14,6 +14,7 @@ from orchestrator.otg.otg_ports import (
     read_port,
 )
 from orchestrator.otg.otg_reader import OtgError, Reader
+from orchestrator.otg.rocev2_config import Rocev2Config, read_rocev2
 
 MOST_FLOWS = 1024
 
@@ -24,6 +25,7 @@ class OtgConfig:
 
     ports: list[OtgPort] = field(default_factory=list)
     flows: list[OtgFlow] = field(default_factory=list)
+    roce: Rocev2Config = field(default_factory=Rocev2Config)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -49,6 +51,7 @@ def read_config(message: object, interfaces: Mapping[str, Interface]) -> OtgConf
     for row, one in enumerate(config.flows):
         if any(one.name == other.name for other in config.flows[:row]):
             problems.append(f"flows[{row}].name: {one.name!r} is used twice; names must differ")
+    config.roce = read_rocev2(reader, rows, config.ports, {flow.name for flow in config.flows})
     if not problems:
         check_recognition(config.flows, problems)
     reader.close()

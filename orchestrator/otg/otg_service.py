@@ -13,6 +13,7 @@ from orchestrator.otg.generator_state import PAUSED, STARTED, STOPPED
 from orchestrator.otg.otg_config import read_config
 from orchestrator.otg.otg_flow import OVERHEAD
 from orchestrator.otg.otg_reader import OtgError, Reader
+from orchestrator.otg.rocev2_metrics import PAIR_COLUMNS, PEER_COLUMNS, pair_metrics, peer_metrics
 from orchestrator.testbed.agent import ethtool
 
 Message = dict[str, Any]
@@ -60,14 +61,18 @@ class OtgService:
         return refuse
 
     def set_control_state(self, message: Message) -> Message:
-        """SetControlState: start, stop, pause and resume flows; start and stop captures."""
+        """SetControlState: start, stop, pause and resume flows; start and stop captures; bring
+        RoCEv2 peers up and down."""
         problems: list[str] = []
         state = Reader(message, "", problems)
         with self.lock:
-            if state.choice(["traffic", "port"], "traffic") == "traffic":
-                action = self._traffic(state.child("traffic"))
-            else:
-                action = self._capture(state.child("port"))
+            chosen = state.choice(["traffic", "port", "protocol"], "traffic")
+            served = {
+                "traffic": self._traffic,
+                "port": self._capture,
+                "protocol": self._protocol,
+            }
+            action = served[chosen](state.child(chosen))
             state.close()
             if problems:
                 raise OtgError(problems)
@@ -77,7 +82,8 @@ class OtgService:
     def _traffic(self, traffic: Reader) -> Callable[[], None]:
         traffic.choice(["flow_transmit"], "flow_transmit")
         transmit = traffic.child("flow_transmit")
-        names = [flow.name for flow in self.generator.config.flows]
+        config = self.generator.config
+        names = [flow.name for flow in config.flows] + [flow.name for flow in config.roce.flows]
         rows = _rows(transmit, "flow_names", names)
         word = transmit.text("state")
         actions = {
@@ -91,6 +97,23 @@ class OtgService:
         transmit.close()
         traffic.close()
         return lambda: actions[word](rows)
+
+    def _protocol(self, protocol: Reader) -> Callable[[], None]:
+        """Control of RoCEv2 peers, of all protocols or by their names."""
+        names = list(self.generator.config.roce.peers)
+        chosen = protocol.choice(["all", "rocev2"], "all")
+        body, words = protocol.child(chosen), ("start", "stop")
+        if chosen == "rocev2":
+            body.choice(["peers"], "peers")
+            body, outer, words = body.child("peers"), body, ("up", "down")
+            outer.close()
+        rows = _rows(body, "peer_names", names)
+        word = body.text("state")
+        if word not in words:
+            body.refuse("state", word, f"{words[0]} or {words[1]} is expected")
+        body.close()
+        protocol.close()
+        return lambda: self.generator.set_peers([names[row] for row in rows], word == words[0])
 
     def _capture(self, port: Reader) -> Callable[[], None]:
         port.choice(["capture"], "capture")
@@ -124,11 +147,14 @@ class OtgService:
             return self.generator.captured(row)
 
     def get_metrics(self, message: Message) -> Message:
-        """GetMetrics: of ports or flows."""
+        """GetMetrics: of ports, flows, RoCEv2 peers or flows of queue pairs."""
         problems: list[str] = []
         request = Reader(message, "", problems)
-        chosen = request.choice(["port", "flow"], "port")
+        options = ["port", "flow", "rocev2_ipv4", "rocev2_flow"]
+        chosen = request.choice(options, "port")
         body = request.child(chosen)
+        if chosen.startswith("rocev2"):
+            return self._rocev2_metrics(chosen, body, request)
         with self.lock:
             generator = self.generator
             entities: Sequence[Any] = (
@@ -153,9 +179,35 @@ class OtgService:
             found = [{k: v for k, v in one.items() if k in ("name", *columns)} for one in found]
         return {"choice": f"{chosen}_metrics", f"{chosen}_metrics": found}
 
+    def _rocev2_metrics(self, chosen: str, outer: Reader, request: Reader) -> Message:
+        of_peers = chosen == "rocev2_ipv4"
+        entity, columns = ("peer", PEER_COLUMNS) if of_peers else ("qp", PAIR_COLUMNS)
+        outer.choice([f"per_{entity}"], f"per_{entity}")
+        body = outer.child(f"per_{entity}")
+        wanted = body.items("column_names")
+        for name in wanted:
+            if name not in columns:
+                body.refuse("column_names", name, f"{', '.join(columns)} are supported")
+        with self.lock:
+            generator = self.generator
+            names = list(generator.config.roce.peers)
+            rows = _rows(body, "peer_names", names) if of_peers else []
+            for reader in (body, outer, request):
+                reader.close()
+            if request.problems:
+                raise OtgError(request.problems)
+            found = (
+                peer_metrics(generator, [names[row] for row in rows])
+                if of_peers
+                else pair_metrics(generator)
+            )
+        keys = ("name", "flow_name", *(wanted or columns))
+        key = f"{chosen}_per_{entity}_metrics"
+        return {"choice": key, key: [{k: v for k, v in m.items() if k in keys} for m in found]}
+
     def _port_metrics(self, row: int, rates: list[float]) -> Message:
         port, counts = self.generator.config.ports[row], self.generator.state.ports[row].copy()
-        flows = self.generator.state.flows
+        flows = *self.generator.state.flows, *self.generator.state.roce.pairs
         running = any(int(flow["state"]) == STARTED and int(flow["port"]) == row for flow in flows)
         carrier = ethtool.flags(port.interface.name) & ethtool.RUNNING
         return {

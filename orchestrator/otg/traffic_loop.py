@@ -1,8 +1,9 @@
 """Loop of the generator: sends due frames, takes frames in, captures; compiled, off the GIL.
 
 It stands on the batches of the software target's data path (`engine.datapath.packet_socket_io`).
-A frame that is sent late does not move those behind it, so the mean rate holds; time that is over
-by more than MOST_DEBT_PS is given up, and counted.
+Flows of RoCEv2 queue pairs are served by `rocev2_loop`. A frame that is
+sent late does not move those behind it, so the mean rate holds; time that is over by more than
+MOST_DEBT_PS is given up, and counted.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from orchestrator.engine.datapath.libc import (
     monotonic_ns,
     sleep_until,
 )
-from orchestrator.engine.datapath.mmsg_batch import QUEUED, STAMP_KIND, UNSENT
+from orchestrator.engine.datapath.mmsg_batch import QUEUED, STAMP_KIND
 from orchestrator.engine.datapath.packet_socket_io import (
     arm,
-    flush,
     is_socket_readable,
     poll_sockets,
     post,
@@ -24,24 +24,31 @@ from orchestrator.engine.datapath.packet_socket_io import (
 )
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
-from orchestrator.otg.frame_builder import build_frame, next_size, read
+from orchestrator.otg.frame_builder import (
+    build_frame,
+    count_latency,
+    next_size,
+    read,
+    stamp_of,
+)
 from orchestrator.otg.generator_state import (
     EPOCH,
     MAGIC,
+    MOST_DEBT_PS,
     NAP_NS,
     SEND_BATCH,
     START_NS,
     STARTED,
     STOP,
     STOPPED,
-    TIME_BITS,
     TURNS,
 )
 from orchestrator.otg.otg_flow import FCS, OVERHEAD, PS, STAMP_OCTETS
+from orchestrator.otg.rocev2_loop import is_any_started, receive_pair, serve_pairs
+from orchestrator.otg.rocev2_packets import flush_port
 
 CLOCK_REALTIME = 0
 NEVER = 1 << 62
-MOST_DEBT_PS = PS // 10
 WAKE_NS = 100_000
 """The loop wakes this much before the next frame is due and spins until then."""
 
@@ -112,34 +119,15 @@ def send_flow(state, row, now_ps):
         reschedule(flow, length)
     queued = batch.state[QUEUED]
     if queued > 0:
-        before = batch.state[UNSENT]
-        flush(batch, state.send_socket[0])
-        unsent = batch.state[UNSENT] - before
+        unsent = flush_port(state, flow["port"])
         if unsent > 0:
             octets -= octets // queued * unsent
-        port = state.ports[flow["port"]]
         flow["sent"] += queued - unsent
         flow["sent_octets"] += octets
         flow["unsent"] += unsent
-        port["sent"] += queued - unsent
-        port["sent_octets"] += octets
-        port["unsent"] += unsent
     if is_over(flow) and flow["state"] == STARTED:
         flow["state"] = STOPPED
     return queued
-
-
-@compiled
-def count_latency(flow, sent_ns, now_ns):
-    """Count the latency of a frame, from its stamp to its arrival (ns modulo 2^48)."""
-    late = (now_ns - sent_ns) & ((1 << TIME_BITS) - 1)
-    if late >> (TIME_BITS - 1) != 0:  # the clock was set back
-        late = 0
-    if flow["latency_count"] == 0 or late < flow["latency_min_ns"]:
-        flow["latency_min_ns"] = late
-    flow["latency_max_ns"] = max(flow["latency_max_ns"], late)
-    flow["latency_sum_ns"] += late
-    flow["latency_count"] += 1
 
 
 @compiled
@@ -190,7 +178,7 @@ def count_flow(state, port, octets, length, now_ns):
         if state.receivers[row, port] == 0:
             flow["misdirected"] += 1
             return
-        count_latency(flow, read(octets, at + 10, 6), now_ns)
+        count_latency(flow, stamp_of(octets, at), now_ns)
         count_order(flow, read(octets, at + 6, 4))
     else:
         row = find_flow(state, octets, length, port)
@@ -241,8 +229,11 @@ def receive_port(state, row):
             port["received_octets"] += length + FCS
             if port["capturing"] != 0:
                 capture_frame(state, port, octets, length, now_ns)
-            count_flow(state, row, octets, length, now_ns)
+            now_ps = (monotonic_ns(state.timespec) - state.control[START_NS]) * 1000
+            if not receive_pair(state, row, octets, length, now_ps, now_ns):
+                count_flow(state, row, octets, length, now_ns)
         arm(batch, k, batch.slots[k])
+    flush_port(state, row)
     return count
 
 
@@ -262,6 +253,11 @@ def run_generator(state):
             if due_ns <= now_ns:
                 moved = send_flow(state, row, (now_ns - state.control[START_NS]) * 1000)
                 due_ns = now_ns
+        if state.roce.pairs.size > 0:
+            now_ps = (monotonic_ns(state.timespec) - state.control[START_NS]) * 1000
+            moved += serve_pairs(state, now_ps, realtime_ns(state.timespec))
+            if is_any_started(state):
+                moved += 1  # an answer is not to wait for a nap
         if poll_sockets(state.polled) > 0:
             for port in range(state.ports.size):
                 if is_socket_readable(state.polled, port):

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,20 +76,20 @@ class Tshark:
             time.sleep(0.05)
         time.sleep(0.3)
 
-    def frames(self) -> list[dict[str, str]]:
+    def frames(self, fields: tuple[str, ...] = FIELDS) -> list[dict[str, str]]:
         """End it; the fields of all frames that the interface received or sent."""
         time.sleep(0.5)
         self.process.send_signal(signal.SIGINT)
         self.process.communicate(timeout=30)
-        return dissected(self.path)
+        return dissected(self.path, fields)
 
 
-def dissected(path: Path) -> list[dict[str, str]]:
+def dissected(path: Path, fields: tuple[str, ...] = FIELDS) -> list[dict[str, str]]:
     """Fields of all frames of a capture file, by tshark."""
     line = ["tshark", "-r", str(path), "-T", "fields", "-E", "separator=|"]
     line += ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
     known = subprocess.run(["tshark", "-G", "fields"], capture_output=True, text=True).stdout
-    names = [name for name in FIELDS if f"\t{name}\t" in known]
+    names = [name for name in fields if f"\t{name}\t" in known]
     for name in names:
         line += ["-e", name]
     out = subprocess.run(line, capture_output=True, text=True, check=True).stdout
@@ -340,20 +341,20 @@ def denied(text: str, *, in_use: bool = False) -> list[Any]:
         return [error.exit_code, str(error)]
 
 
-def main(scenario: str) -> None:
-    """Make the namespaces and the pair; run the scenario."""
+def main(scenario: Callable[[], dict[str, Any]], pairs: tuple[tuple[str, str], ...]) -> None:
+    """Make the namespaces and veth pairs; run the scenario."""
     isolate()
     from pyroute2 import IPRoute
 
     for name in ("all", "default"):
         Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1")
     with IPRoute() as netlink:
-        netlink.link("add", kind="veth", ifname="veth1", peer={"ifname": "veth2"})
-        for name in ("lo", "veth1", "veth2"):
+        for name, other in pairs:
+            netlink.link("add", kind="veth", ifname=name, peer={"ifname": other})
+        for name in ("lo", *(name for pair in pairs for name in pair)):
             netlink.link("set", index=socket.if_nametoindex(name), state="up")
     try:
-        scenarios = {"usual": usual, "matrix": matrix, "guarded": guarded, "walk": walk}
-        print(json.dumps(scenarios[scenario]()))
+        print(json.dumps(scenario()))
         sys.stdout.flush()
     finally:
         for process in STARTED:
@@ -362,4 +363,5 @@ def main(scenario: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    scenarios = {"usual": usual, "matrix": matrix, "guarded": guarded, "walk": walk}
+    main(scenarios[sys.argv[1]], (("veth1", "veth2"),))

@@ -13,6 +13,7 @@ from orchestrator.otg import frame_builder, traffic_loop
 from orchestrator.otg.generator import Generator
 from orchestrator.otg.generator_state import FLOW, PAUSED, STARTED, GeneratorState, new_state
 from orchestrator.otg.otg_config import read_config
+from orchestrator.otg.rocev2_state import QueuePairs
 from tests.orchestrator.otg.test_otg_config import INTERFACES, message
 
 scapy = pytest.importorskip("scapy.all")
@@ -27,7 +28,7 @@ STACKS = {
 
 def state_of(packet: list[Any], **flow: Any) -> GeneratorState:
     config = read_config(message(packet=packet, **flow), INTERFACES)
-    return new_state(config, [-1, -1], [1, 2], -1, 3)
+    return new_state(config, [-1, -1], [1, 2], -1, 3, QueuePairs([]).state)
 
 
 def built(state: GeneratorState, length: int, number: int = 0) -> bytes:

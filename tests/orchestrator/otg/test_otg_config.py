@@ -114,7 +114,7 @@ def test_fields_of_headers_are_refused_by_their_path(
 
 
 def test_other_parts_of_a_configuration_are_refused_by_their_name() -> None:
-    for key in ("lags", "devices", "lldp", "egress_only_tracking", "stateful_flows", "events"):
+    for key in ("lags", "lldp", "egress_only_tracking", "events"):
         assert sentences(message() | {key: [{"name": "x"}]}) == [f"{key} is not supported"]
     given = message()
     given["ports"][1]["location"] = "p1"
