@@ -100,7 +100,7 @@ def on_feedback(state, params, limiter, frame, now, message):
         limiter.rate = limiter.link_rate
         limiter.timer = now + params.time_reset
     cut = limiter.rate * max(params.gd_den - params.gd_num * frame.feedback, 0) // params.gd_den
-    limiter.rate = max(cut, limiter.rate // 2, params.min_rate)
+    limiter.rate = min(max(cut, limiter.rate // 2, params.min_rate), limiter.link_rate)
     limiter.target = limiter.rate
     return NOTHING
 

@@ -181,7 +181,7 @@ def _cut(state, params, limiter, now):
     below = limiter.rate & ((1 << bits) - 1)  # an int64 holds both products
     cut = above * state.alpha + (below * state.alpha >> bits)
     floor = limiter.rate * params.least_share_num // params.least_share_den
-    limiter.rate = max(limiter.rate - cut, floor, params.min_rate)
+    limiter.rate = min(max(limiter.rate - cut, floor, params.min_rate), limiter.link_rate)
     state.byte_stage = 0
     state.timer_stage = 0
     state.rise = NO_RISE

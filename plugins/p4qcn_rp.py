@@ -72,7 +72,7 @@ def on_feedback(state, params, limiter, frame, now, message):
             limiter.rate = min(params.initial_rate, limiter.link_rate)
     limiter.target = limiter.rate
     lost = limiter.rate * params.beta_num // (2 * params.beta_den)
-    limiter.rate = max(limiter.rate - lost, params.min_rate)
+    limiter.rate = min(max(limiter.rate - lost, params.min_rate), limiter.link_rate)
     state.byte_stage = 0
     state.countdown = params.byte_reset
     return NOTHING

@@ -10,6 +10,7 @@ Departures from the pseudo code (docs/settled/algorithms.md#qcn-reaction-point):
 - release clears the timer's stage as well (L101-L108 forgets it);
 - a limiter is released at whatever event brings it to the link's rate with nothing waiting, not
   only when a frame leaves (L97-L109): after its source stopped none would;
+- on a link below `min_rate` the least rate is the link's (L58-L60 would raise the rate above C);
 - target is capped at C together with current; `cap_target = false` is the pseudo code's way.
 """
 
@@ -157,7 +158,7 @@ def on_feedback(state, params, limiter, frame, now, message):
     state.timer_stage = 0
     cut = limiter.rate * max(params.gd_den - params.gd_num * feedback, 0) // params.gd_den
     least = limiter.rate * params.min_decrease_factor_num // params.min_decrease_factor_den
-    limiter.rate = max(cut, least, params.min_rate)
+    limiter.rate = max(cut, least, min(params.min_rate, limiter.link_rate))
     limiter.timer = now + params.time_reset
     _release_if_over(state, params, limiter)
     return NOTHING

@@ -232,7 +232,9 @@ module qcn_rp #(
     reg  [65:0] aim;             // the target before it is capped
     reg  [65:0] mean;            // target + rate; halved when read
     wire [60:0] cap = cap_target ? {21'd0, link_rate} : TARGET_LIMIT;
-    wire [55:0] least_rate = {16'd0, min_rate};
+    reg  [39:0] floor;           // the least rate, or the link's where that is less
+    wire [40:0] link_over = {1'b0, link_rate} - {1'b0, min_rate};
+    wire [55:0] least_rate = {16'd0, floor};
 
     // What is greater, by the sign of a difference: its chain of carries ends at a register. (A
     // comparison's carry has to be led out of the chain first.)
@@ -256,6 +258,7 @@ module qcn_rp #(
         first <= w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
         high_target <= target_short[61];
         over_quotient <= quotient_short[56];
+        floor <= link_over[40] ? link_rate : min_rate;
         over_floor <= floor_short[56];
         over_cap <= cap_short[66];
         over_link <= link_short[65];
@@ -373,10 +376,10 @@ module qcn_rp #(
                     state <= RELOAD;
                 end
 
-                // feedback: max(rate (1 - gd fb), rate min_decrease_factor, min_rate)
+                // feedback: max(rate (1 - gd fb), rate min_decrease_factor, floor)
                 FACTOR: begin
                     multiplicand <= w_rate;
-                    // a factor below 0 loses against min_rate, and so does 0
+                    // a factor below 0 loses against the floor, and so does 0
                     multiplier <= remains[22] ? 24'd0 : {2'b00, remains[21:0]};
                     w_timer <= {1'b0, w_now} + {18'd0, time_reset};
                     multiply_start <= 1'b1;
@@ -411,7 +414,7 @@ module qcn_rp #(
                 end
                 FLOOR: state <= FLOORED;
                 FLOORED: begin
-                    w_rate <= over_floor ? cut[39:0] : min_rate;
+                    w_rate <= over_floor ? cut[39:0] : floor;
                     state <= STORE;
                 end
 
@@ -573,7 +576,8 @@ module qcn_rp #(
 
     wire unused = |{divide_busy, divide_rest, mean[0], lead[61:0], bytes_ahead[23:0],
                     stage_short[23:0], least_short[23:0], most_short[23:0], target_short[60:0],
-                    quotient_short[55:0], floor_short[55:0], cap_short[65:0], link_short[64:0]};
+                    quotient_short[55:0], floor_short[55:0], cap_short[65:0], link_short[64:0],
+                    link_over[39:0]};
 endmodule
 
 `default_nettype wire

@@ -15,6 +15,7 @@ from orchestrator.engine.records import (
     NONE,
 )
 from orchestrator.plan import ResolvedPlan, entity_names
+from orchestrator.plan.row_order import by_number, in_row_order
 from orchestrator.plan.timeline_actions import injections_at
 
 ACTIONS = {
@@ -29,8 +30,9 @@ ACTIONS = {
 def injector_rows(resolved: ResolvedPlan) -> dict[str, int]:
     """Link direction -> row of the injector of its sender: where the timeline injects faults, and
     behind these where a link has stages."""
-    injected = list(injections_at(resolved.actions))
-    staged = [way.entity for way in resolved.plan.directions() if resolved.is_staged(way.link)]
+    injected = sorted(injections_at(resolved.actions), key=by_number)
+    ways = in_row_order(resolved.plan).directions()
+    staged = [way.entity for way in ways if resolved.is_staged(way.link)]
     return {entity: row for row, entity in enumerate(dict.fromkeys([*injected, *staged]))}
 
 

@@ -154,6 +154,9 @@ def _add_ports(
     plan = resolved.plan
     first_port = len(builder.ports)
     senders = {way.sender.entity: way for way in plan.directions()}
+    spreads = any(
+        isinstance(node, Switch) and node.spread != "none" for node in plan.nodes.values()
+    )
     for entity, port in indices.ports.items():
         link = plan.links[port.link]
         back = link.delay if link.delay_back is None else link.delay_back
@@ -163,7 +166,8 @@ def _add_ports(
         node, beyond = plan.nodes[port.node], plan.nodes[port.peer]
         restores = isinstance(node, Switch) and node.reassembly is not None
         here = not wires and line == NONE
-        patient = here and _may_deliver_lazily(resolved, senders[entity])
+        several = spreads and len(links[far.node]) > 1
+        patient = here and not several and _may_deliver_lazily(resolved, senders[entity])
         row = builder.add(
             builder.ports,
             node=indices.nodes[port.node],
@@ -275,7 +279,8 @@ def _may_deliver_lazily(resolved: ResolvedPlan, way: Direction) -> bool:
     """True if frames of a link direction may be delivered late without an observable difference.
 
     They go to a sink, are not captured, and neither they nor a change of the link during the run
-    can fill the delay line.
+    can fill the delay line. A sink with several links that the frames of one flow may come by has
+    to count them in their order, which the caller sees to.
     """
     if resolved.uses["transport"]:
         return False  # a sink answers

@@ -27,6 +27,7 @@ from orchestrator.plan import Port, ResolvedPlan
 from orchestrator.plan.entity_names import flow_scheduler_holder, is_ours
 from orchestrator.plan.external_nodes import facing
 from orchestrator.plan.metric_registry import REMOVED
+from orchestrator.plan.row_order import in_row_order
 from orchestrator.plan.timeline_actions import injected_frames
 from orchestrator.recording import Event, MessageTable, PortCapture, Recording
 
@@ -223,7 +224,7 @@ def _refuse_unready_choices(assembly: Assembly) -> None:
 def _messages(first: Assembly, worlds: dict[str, World]) -> MessageTable | None:
     """The messages that have an end; a completion is taken from the world of its destination, when
     it began from that of its source."""
-    plan = first.resolved.plan
+    plan = in_row_order(first.resolved.plan)
     rows = first.world.messages
     if not len(rows):
         return None

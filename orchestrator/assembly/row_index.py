@@ -5,6 +5,7 @@ from __future__ import annotations
 from orchestrator.engine.frames.address_index import GROUP
 from orchestrator.plan import Flow, Plan, Port, Switch
 from orchestrator.plan.forwarding_hosts import forwarding_hosts
+from orchestrator.plan.row_order import in_row_order
 
 
 class Indices:
@@ -12,11 +13,13 @@ class Indices:
 
     `queues` are those of the outputs (switch.sink), of hosts that forward as well, then the
     buffers of the inputs (switch.nic/in), lane by lane (switch.sink/p3); `buffers` names them for
-    every holder.
+    every holder. All are in row order (`orchestrator.plan.row_order`); `as_written`: in that of the
+    plan's tables, in which results name them, and without a meaning as rows.
     Addresses: one per flow first (its own source MAC), then one per node, then one per port.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, as_written: bool = False) -> None:
+        plan = plan if as_written else in_row_order(plan)
         self.nodes = {name: row for row, name in enumerate(plan.nodes)}
         order = sorted(plan.ports(), key=lambda port: self.nodes[port.node])  # a node's in one row
         self.ports = {port.entity: port for port in order}

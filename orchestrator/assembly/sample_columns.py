@@ -29,6 +29,7 @@ from orchestrator.plan.metric import MARKS, WATCHDOG, Sampled
 from orchestrator.plan.metric_registry import ENTITIES, conditions_of, samples_of
 from orchestrator.plan.plugin_catalog import OUTPUT_PLUGINS, Use
 from orchestrator.plan.queue_metrics import ROUTES
+from orchestrator.plan.row_order import in_row_order
 from orchestrator.plan.timeline_actions import injections_at
 from orchestrator.recording import ACTIVE, RTT, Column
 
@@ -100,6 +101,7 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
     Raises BadInput where an algorithm calls one as another series of its place is called.
     """
     plan = resolved.plan
+    written = indices if in_row_order(plan) is plan else Indices(plan, as_written=True)
     found: list[Probe] = []
 
     def add(
@@ -130,7 +132,7 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         for field in sorted({one.known for one in algorithm.columns if one.known} - shown):
             found.append(Probe(Column(node, entity, field, "1", "gauge"), node, state, 0, field))
 
-    for holder, names in indices.buffers.items():
+    for holder, names in written.buffers.items():
         at_switch, at_input = indices.port_of[holder].node, holder in indices.inputs
         if not is_ours(plan, at_switch):
             continue
@@ -148,7 +150,7 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
     several = len(indices.lanes) > 1
     injectors, injected = injector_rows(resolved), injections_at(resolved.actions)
     stages_of = stage_rows(resolved, indices)
-    for entity, way in indices.directions.items():
+    for entity, way in written.directions.items():
         if not is_ours(plan, way.sender.node):
             continue
         row = indices.port_rows[way.sender.entity]
@@ -179,7 +181,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             if point is not None and point.algorithm.hears_acknowledgements:
                 add(samples_of("limiter", ACKNOWLEDGED), nic, limiter, "limiters", row)
         add(samples_of("nic"), nic, nic, "nodes", indices.nodes[nic])
-    for holder, row in indices.nodes.items():
+    for holder in written.nodes:
+        row = indices.nodes[holder]
         if resolved.use("notification_point", holder):
             add(samples_of("nic", NOTIFIES), holder, holder, "nodes", row)
             observe("notification_point", holder, holder, holder, f"{holder}/notification_point")

@@ -12,6 +12,7 @@ from orchestrator.engine.workload import ENDLESS
 from orchestrator.plan import Action, Plan, ResolvedPlan
 from orchestrator.plan.entity_names import link_of, stage_index
 from orchestrator.plan.lossless_lanes import has_own_limit
+from orchestrator.plan.row_order import by_number
 from orchestrator.plan.timeline_actions import INJECTION
 
 FieldAddress = tuple[str, int, str]
@@ -80,15 +81,15 @@ def commands_of(
         return []  # the port's injector counts its frames
     if action.verb in ("start", "stop"):
         what = START_FLOW if action.verb == "start" else STOP_FLOW
-        rows = [indices.flows[name] for name in action.entities]
-        nodes = list(plan.nodes)
+        rows = sorted(indices.flows[name] for name in action.entities)
+        nodes = list(indices.nodes)
         return [
             (action.at, what, row, 0, None)
             for row in rows
             if nodes[builder.flows[row]["node"]] in mine
         ]
     found: list[tuple[int, int, int, int, FieldAddress | None]] = []
-    for entity in action.entities:
+    for entity in sorted(action.entities, key=by_number):
         if action.verb in ("pause", "resume"):
             found += _hold(indices, mine, entity, action)
             continue

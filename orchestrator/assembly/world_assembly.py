@@ -97,17 +97,18 @@ def assemble(
     plan = resolved.plan
     builder = WorldBuilder(plan.seed)
     indices = Indices(plan)
-    add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
-    add_injectors(builder, resolved, indices)
+    ordered = resolved.in_row_order()
+    add_nodes(builder, ordered, indices, {port: wire for wire, port in enumerate(wires)})
+    add_injectors(builder, ordered, indices)
     mine = set(plan.nodes if owned is None else owned)
     if is_eager(resolved) if eager is None else eager:
         deny_laziness(builder)
     elif owned is None or alone:
         driven = {indices.nodes[name] for name in mine}
-        mark_lazy_ports(builder, resolved, indices, driven)
+        mark_lazy_ports(builder, ordered, indices, driven)
         mark_lazy_nics(builder, driven)
     times = marks(plan)
-    pending = add_timeline(builder, resolved, indices, mine, times, slots)
+    pending = add_timeline(builder, ordered, indices, mine, times, slots)
     commands = len(builder.commands)
     for _ in range(spare):
         builder.add(builder.commands, at=NEVER)

@@ -73,6 +73,10 @@ TIMERS: Mapping[str, str] = {
 """Kind -> the timer of its entity, for which its kernel `timer` is called."""
 
 
+BEFORE_RUN = "no time is below 0; one that is over is due a nanosecond later"
+"""Said of times: -1 mostly stands for none, and a difference below 0 for a mistake in its sign."""
+
+
 class Bounds(NamedTuple):
     """Least and most of a field, both included."""
 
@@ -92,7 +96,10 @@ class Bounds(NamedTuple):
     def accepted(self) -> str:
         """What is accepted, for people."""
         least = f"{self.record}.{self.least}" if isinstance(self.least, str) else self.least
-        return f"{least} to {'NEVER' if self.most == NEVER else self.most} are accepted"
+        text = f"{least} to {'NEVER' if self.most == NEVER else self.most} are accepted"
+        return (
+            f"{text}; {BEFORE_RUN}" if self.field in _TIMES.get(self.record, "").split() else text
+        )
 
 
 MOST_RATE = 10**13

@@ -39,6 +39,7 @@ from orchestrator.plan.plugin_resolution import look_up_all, resolve
 from orchestrator.plan.pydantic_errors import paths, translate
 from orchestrator.plan.quantity_types import paths_relative_to
 from orchestrator.plan.range_expansion import compose, expand
+from orchestrator.plan.row_order import in_row_order
 from orchestrator.plan.setting_overrides import apply, with_setting_locations
 from orchestrator.plan.shortest_paths import MultipathRoutes, Routes, multipath_routes, routes
 from orchestrator.plan.size_limits import section_problems
@@ -124,7 +125,7 @@ class Plan(PlanModel):
     def __getstate__(self) -> dict[Any, Any]:
         """State for another process, without memoised facts, which that process determines anew."""
         state = super().__getstate__()
-        state["__pydantic_private__"] |= {"_checked": None, "_kept": {}}
+        state["__pydantic_private__"] |= {"_checked": None, "_memo": {}}
         return state
 
     @classmethod
@@ -358,6 +359,11 @@ class ResolvedPlan:
         if any(entry.pairing != "listed" for entry in plan.traffic.values()):
             return plan.with_data({**plan.to_table(), "seed": seed}).check(catalog)
         return replace(self, plan=plan.model_copy(update={"seed": seed}))
+
+    def in_row_order(self) -> ResolvedPlan:
+        """The same with the plan's tables in row order (`orchestrator.plan.row_order`)."""
+        plan = in_row_order(self.plan)
+        return self if plan is self.plan else replace(self, plan=plan)
 
     def use(self, kind: str, holder: str) -> Use | None:
         """The plugin of that kind there, None when there is none."""

@@ -14,6 +14,7 @@ from orchestrator.plan.entity_names import Port, ports
 from orchestrator.plan.forwarding_hosts import carries, forwarding_hosts
 from orchestrator.plan.plan_model import PlanModel, memoized
 from orchestrator.plan.plan_tables import Switch
+from orchestrator.plan.row_order import in_row_order
 
 # Hop distances between switches and the places that frames can be sent to.
 #
@@ -90,9 +91,9 @@ def distances(plan: PlanModel) -> Distances:
 
 @memoized
 def by_its_node(plan: PlanModel) -> dict[str, list[Port]]:
-    """The ports of every node, in the order of the links."""
+    """The ports of every node, in the order of the links' rows."""
     by_node: dict[str, list[Port]] = {name: [] for name in plan.nodes}
-    for port in ports(plan):
+    for port in ports(in_row_order(plan)):
         by_node[port.node].append(port)
     return by_node
 
@@ -111,8 +112,8 @@ def routes(plan: PlanModel) -> Routes:
     """Next hops of every node for every NIC and sink; unreachable ones are left out.
 
     Only switches and hosts that forward carry frames of others. Of paths of equal length the one
-    over the link that comes first in the plan is taken, so that the same plan always has the same
-    routes.
+    over the link that comes first is taken (`orchestrator.plan.row_order`), so that the same plan
+    always has the same routes.
     """
     return _Table(plan, lambda ports, spreads: ports[0])
 
@@ -295,7 +296,7 @@ Tree = dict[str, list[str]]
 def tree(plan: PlanModel, root: str, members: tuple[str, ...]) -> tuple[Tree, list[str]]:
     """(ports by switch, members that cannot be reached) of the shortest paths from `root`.
 
-    Of paths of equal length the one over the links that come first in the plan is taken; every
+    Of paths of equal length the one over the links that come first is taken; every
     switch gets a frame once.
     """
     by_node = by_its_node(plan)

@@ -69,7 +69,7 @@ class RpPair:
             R_HAI=params.hai_rate,
             GD=params.gd,
             FAST_RECOVERY_TH=params.threshold,
-            MIN_RATE=params.min_rate,
+            MIN_RATE=min(params.min_rate, link_rate),
             MIN_DEC_FACTOR=params.min_decrease_factor,
             cap_target=params.cap_target,
             extra=params.extra_fast_recovery,

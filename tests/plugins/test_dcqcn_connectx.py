@@ -75,7 +75,7 @@ class Rule:
             self.target = self.rate
         left = self.rate * (1 - self.alpha * 1024 / 2 ** self.p["rpg_gd"])
         least = self.rate * self.p["rpg_min_dec_fac"] / 100
-        self.rate = max(left, least, self.p["rpg_min_rate"])
+        self.rate = min(max(left, least, self.p["rpg_min_rate"]), self.link)
         self.cut_at, self.waits, self.rise = now, False, ""
         self.stages = {"time": 0, "bytes": 0}
         self.octets = self.p["rpg_byte_reset"]

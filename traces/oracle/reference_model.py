@@ -19,6 +19,7 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.errors import BadInput
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.plugin_catalog import Use
+from orchestrator.plan.row_order import in_row_order
 
 Wrap = Callable[[Kernel], Kernel]
 
@@ -100,8 +101,8 @@ def _holders(resolved: ResolvedPlan, node: str) -> set[str]:
 
 
 def ports_of(resolved: ResolvedPlan, node: str) -> list[str]:
-    """A node's ports, in the order of the plan."""
-    return [port.entity for port in resolved.plan.ports() if port.node == node]
+    """A node's ports, in the order of their rows."""
+    return [port.entity for port in in_row_order(resolved.plan).ports() if port.node == node]
 
 
 def rows_of(assembly: Assembly, ports: list[str]) -> np.ndarray:

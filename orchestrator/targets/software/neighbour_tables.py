@@ -28,8 +28,8 @@ def neighbours_of(assembly: Assembly) -> Neighbours:
     for port in hosts:
         found.ports[indices.port_rows[port], ANSWERS] = 1
     owners = np.full(indices.addresses, NONE, np.int64)
-    for row, flow in enumerate(plan.flows()):
-        owners[row] = indices.nodes[flow.node]
+    for flow in plan.flows():
+        owners[indices.flows[flow.entity]] = indices.nodes[flow.node]
     for name, row in indices.nodes.items():
         if is_end(plan, name):
             owners[indices.node_address(name)] = row

@@ -209,7 +209,7 @@ def _learning(assembly: Assembly) -> Learning:
     found = no_learning(len(world.ports))
     floods = flood_ports(plan, indices)
     for place, row in enumerate(floods, len(world.ways) - len(floods)):
-        node = plan.nodes[list(plan.nodes)[world.ports[row]["node"]]]
+        node = plan.nodes[list(indices.nodes)[world.ports[row]["node"]]]
         assert isinstance(node, Switch)
         assert node.mac_learning is not None
         found.floods[row] = PORT_SETS - place

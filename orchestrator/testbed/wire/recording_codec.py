@@ -21,6 +21,7 @@ from orchestrator.assembly.timeline_commands import marks
 from orchestrator.engine.node.latency_histogram import latency_edges
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.row_order import in_row_order
 from orchestrator.recording import Column, Event, MessageTable, PortCapture, Recording
 from orchestrator.run.fidelity_thresholds import DEGRADED, INVALID, VALID
 from orchestrator.testbed.wire.envelope import WireMessage
@@ -236,7 +237,7 @@ def _capture(number: int, message: TakenCapture, found: _Arrays, indices: Indice
 
 
 def _messages(found: _Arrays, resolved: ResolvedPlan) -> MessageTable:
-    flows = [(flow.entity, flow.entry) for flow in resolved.plan.flows()]
+    flows = [(flow.entity, flow.entry) for flow in in_row_order(resolved.plan).flows()]
     flow = found.of("message_flow", None)
     if flow.size and not 0 <= flow.min() <= flow.max() < len(flows):
         raise RunFailed("its results have messages of flows that the plan does not have")

@@ -55,7 +55,8 @@ CASES: dict[str, tuple[str, dict[str, str], dict[str, Any], str, str]] = {
     "active 2": ("reaction_point", {"start": "entity.active = state.count + 1\n    return 0"}, {},
         "limiter.active to 2", "0 to 1"),
     "timer below 0": ("reaction_point", {"start": "entity.active = 1\n    entity.timer = -5\n"
-        "    return 0", "timer": QUIET}, {}, "limiter.timer to -5", "0 to NEVER"),
+        "    return 0", "timer": QUIET}, {}, "limiter.timer to -5",
+        "0 to NEVER are accepted; no time is below 0; one that is over is due a nanosecond later"),
     "named timer below 0": ("reaction_point", {"start": "entity.active = 1\n"
         "    entity.timers[state.count - 1] = -7\n    return 0"}, {"timers": ("one",)},
         "limiter.timers to -7", "0 to NEVER"),
@@ -177,6 +178,20 @@ def test_a_value_without_a_meaning_is_refused_with_field_value_and_bounds(
     assert any(f"{kind} 'mine', kernel '{event}'" in text for event in bodies)
     assert cause in text
     assert accepted in text
+
+
+def test_a_time_that_is_over_is_due_a_nanosecond_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its kernel is called at 1 ns, where it sets a value that names the time."""
+    again = """if now < 1000:
+        entity.timer = max(now - 5, 0)
+    else:
+        entity.rate = -now
+    return 0"""
+    begin = "entity.active = 1\n    entity.timer = max(now - 5, 0)\n    return 0"
+    mine = made(tmp_path, "reaction_point", {"start": begin, "timer": again}, {})
+    assert "limiter.rate to -1000;" in simulate(monkeypatch, mine, plan_with("reaction_point"))
 
 
 @pytest.mark.parametrize("kind", UNSERVED)

@@ -99,7 +99,8 @@ def on_feedback(state, params, limiter, frame, now, message):
         limiter.timer = now + params.period
     state.last = frame.offset
     left = max(THOUSAND - frame.feedback, THOUSAND // 2)
-    limiter.rate = max(limiter.rate * left // THOUSAND, params.min_rate)
+    cut = max(limiter.rate * left // THOUSAND, params.min_rate)
+    limiter.rate = min(cut, limiter.link_rate)
     limiter.target = limiter.rate
     return NOTHING
 

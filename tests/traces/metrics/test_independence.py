@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from math import isclose
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 
 from orchestrator.assembly import assemble, record
+from orchestrator.engine.node.event_loop import simulate
+from orchestrator.errors import TailbackError
+from orchestrator.fuzz.invariant_check import MOST_EVENTS, InvalidPlan, check_plan
+from orchestrator.fuzz.plan_strategies import PlanDrawer, schemes_of
 from orchestrator.plan import Plan
 from orchestrator.plan.metric_registry import COUNTER, DEFINITIONS, HISTOGRAM, MESSAGES, RUN
 from orchestrator.registry import Registry
@@ -70,10 +75,25 @@ def captured(table: Table) -> Table:
     return table | {"capture": {"ports": single, "frames": 10_000}}
 
 
+TABLES = ("nodes", "links", "traffic", "groups", "phases")
+
+
 def turned(table: Table) -> Table:
-    """The same plan, its nodes and links in the opposite order."""
-    turned = {key: dict(reversed(table[key].items())) for key in ("nodes", "links")}
-    return table | turned
+    """The same plan, its tables in the opposite order."""
+    return table | {key: dict(reversed(table[key].items())) for key in TABLES if key in table}
+
+
+def shuffled(table: Table, draw: Random) -> Table:
+    """The same plan, its tables and those of the ports of its nodes in any order."""
+
+    def in_any_order(entries: Table) -> Table:
+        return {name: entries[name] for name in draw.sample(list(entries), len(entries))}
+
+    made = table | {key: in_any_order(table[key]) for key in TABLES if key in table}
+    for name, node in made["nodes"].items():
+        if "ports" in node:
+            made["nodes"][name] = node | {"ports": in_any_order(node["ports"])}
+    return made
 
 
 def held_sink(**changes: Any) -> Table:
@@ -137,3 +157,101 @@ def test_no_count_depends_on_how_often_samples_are_taken(table: Table, interval:
 @given(table=DRAWN)
 def test_no_metric_depends_on_what_is_captured(table: Table) -> None:
     assert not differing(metrics(captured(table)), metrics(table))
+
+
+HUNTED = PlanDrawer(
+    Registry.load().algorithms, schemes=schemes_of(Registry.load().plans().values())
+).plans
+"""Plans with all that is installed; not all of them are valid."""
+
+
+def with_phases(table: Table) -> Table:
+    """The same plan with two phases that fit into it."""
+    first, second = table["duration"] // 3, table["duration"] * 7 // 8
+    return table | {"phases": {"b": {"from": first, "to": second}, "a": {"from": 0, "to": first}}}
+
+
+def hunted_metrics(table: Table, only: set[str] | None = None) -> Found:
+    """`metrics` of a plan that is valid and small; another one is given up."""
+    try:
+        assembly = assemble(check_plan(table))
+        assume(int(simulate(assembly.world, table["duration"] + 1, MOST_EVENTS)) < MOST_EVENTS)
+        return metrics(table, only)
+    except (InvalidPlan, TailbackError):
+        assume(False)
+        raise
+
+
+def check_independence(table: Table, draw: Random) -> None:
+    """Run a plan with its tables in three orders, captured, sampled otherwise and without phases:
+    every metric is the same."""
+    table = with_phases(table)
+    found = hunted_metrics(table)
+    for other in (turned(table), *(shuffled(table, draw) for _ in range(2)), captured(table)):
+        assert not differing(metrics(other), found)
+    other = shuffled(table, draw) | {"sample_interval": draw.choice(INTERVALS) * US}
+    exact = {key: value for key, value in found.items() if key[2] in EXACT}
+    assert not differing(metrics(other, EXACT), exact)
+    whole = {key: value for key, value in found.items() if key[0] == "run"}
+    assert not differing(metrics(table | {"phases": {}}), whole)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(table=st.one_of(DRAWN, HUNTED), number=st.integers(0, 99))
+def test_no_metric_depends_on_the_order_of_tables(table: Table, number: int) -> None:
+    check_independence(table, Random(number))
+
+
+@pytest.mark.parametrize("name", ["ack-priority", "cnp-class"])
+def test_metrics_of_shipped_plans_with_their_tables_turned(name: str) -> None:
+    """Flows that take turns at a NIC, and draws for a place in a full queue."""
+    registry = Registry.load()
+    table = Plan.load(registry.plans()[name], registry).to_table()
+    assert not differing(metrics(turned(table)), metrics(table))
+
+
+@pytest.mark.parametrize("interval", [1, 70, 900])
+def test_frames_that_overtake_on_the_way_to_a_sink(interval: int) -> None:
+    """Frames of a flow that come by a slow link and a fast one are counted as they come."""
+    table = {
+        "name": "two-ways",
+        "duration": 1000 * US,
+        "sample_interval": interval * US,
+        "nodes": {
+            "h": {"kind": "nic"},
+            "s": {"kind": "switch", "spread": "frames"},
+            "d": {"kind": "sink"},
+        },
+        "links": {
+            "up": {"ends": ["h", "s"], "rate": 10**8},
+            "slow": {"ends": ["s", "d"], "rate": 10**8, "delay": 40 * US},
+            "fast": {"ends": ["s", "d"], "rate": 10**9},
+        },
+        "traffic": {"t": {"plugin": "cbr", "from": "h", "to": "d", "frame": 100, "rate": 10**8}},
+    } | ALIGNED
+    captures = {"capture": {"ports": ["d.slow", "d.fast"], "frames": 1000}}
+    found = metrics(table, {"frames.reordered"})
+    assert found == metrics(table | captures, {"frames.reordered"})
+    assert found["run", "t", "frames.reordered"] > 20
+
+
+@pytest.mark.trials
+@pytest.mark.parametrize("first", range(8))
+def test_no_metric_of_many_drawn_plans_depends_on_the_order_of_tables(first: int) -> None:
+    tried = []
+
+    @seed(first)
+    @settings(
+        max_examples=100,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(table=st.one_of(DRAWN, HUNTED), number=st.integers(0, 99))
+    def check(table: Table, number: int) -> None:
+        check_independence(table, Random(number))
+        tried.append(number)
+
+    check()
+    assert len(tried) >= 100

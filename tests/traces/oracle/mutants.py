@@ -324,7 +324,7 @@ MUTANTS = (
         "least rate not kept",
         "rp.min-rate",
         RP,
-        "max(cut, least, params.min_rate)",
+        "max(cut, least, min(params.min_rate, limiter.link_rate))",
         "max(cut, least)",
         ("nodes.nic.reaction_point.min_rate=400Mb/s",),
     ),

@@ -43,7 +43,7 @@ def addressed_to(plan: Plan, node: str) -> list[tuple[int, int]] | None:
     if isinstance(plan.nodes[node], Switch):
         return None
     indices = Indices(plan)
-    own = [row for row, flow in enumerate(plan.flows()) if flow.node == node]
+    own = [indices.flows[flow.entity] for flow in plan.flows() if flow.node == node]
     own.append(indices.node_address(node))
     own += [indices.port_address(port.entity) for port in indices.ports_of[node]]
     return _ranges(sorted(own))

@@ -186,7 +186,7 @@ def shared(**nic: Any) -> Table:
     plan = rack(1, {"pause": {"plugin": "pause", "high": 20_000, "low": 10_000}}) | ALIGNED
     plan["nodes"]["h0"] |= nic
     plan["traffic"]["t0"]["rate"] = LINK * 3 // 10
-    plan["traffic"]["more"] = plan["traffic"]["t0"] | {"rate": LINK * 7 // 10}
+    plan["traffic"]["t1"] = plan["traffic"]["t0"] | {"rate": LINK * 7 // 10}
     plan["nodes"]["rack"]["ports"] = {"d0": {"service_rate": LINK // 2}}
     plan["duration"] = 50 * MS
     return plan
@@ -200,12 +200,12 @@ def received(recording: Recording, flow: str) -> int:
 
 def test_flows_of_a_shared_queue_leave_as_they_came() -> None:
     recording = recorded(shared(host_queues="shared"))
-    few, many = (received(recording, flow) for flow in ("t0", "more"))
+    few, many = (received(recording, flow) for flow in ("t0", "t1"))
     assert many / few == pytest.approx(7 / 3, rel=0.03)
-    refused = [at(recording, f, "frames_refused", 50 * MS) for f in ("t0", "more")]
+    refused = [at(recording, f, "frames_refused", 50 * MS) for f in ("t0", "t1")]
     assert min(refused) > 0
     per_flow = recorded(shared())
-    few, many = (received(per_flow, flow) for flow in ("t0", "more"))
+    few, many = (received(per_flow, flow) for flow in ("t0", "t1"))
     assert many / few == pytest.approx(1, rel=0.05), "they take turns"
     assert at(per_flow, "t0", "frames_refused", 50 * MS) == 0
 

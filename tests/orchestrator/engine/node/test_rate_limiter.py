@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.rate_limiter import eligible_at, is_more, on_frame_sent, refill_tokens
 from orchestrator.engine.records import NEVER
 from tests.orchestrator.worlds import one_limiter
@@ -122,6 +123,38 @@ def test_the_long_run_rate_is_exact(rate: int, length: int, granularity: int) ->
     left = Fraction(int(limiter.tokens), BIT)
     assert sent == gained - left
     assert -8 * length < left <= Fraction(exact * period, BIT)
+
+
+@compiled
+def starts(w, lengths, found):
+    """ps at which frames start that all wait from the beginning on."""
+    limiter, frame, now = w.limiters[0], w.frames[0], 0
+    for row in range(lengths.size):
+        now = max(now, eligible_at(limiter, now))
+        frame.length = lengths[row]
+        on_frame_sent(w, 0, frame, now)
+        found[row] = now
+
+
+@pytest.mark.parametrize(
+    ("rate", "period", "granularity"),
+    [(999_999_937, 16_000_001, 0), (333_333_331, 15_999_989, 0), (1_000_003, 16_000_001, 7)],
+)
+def test_a_million_frames_start_without_drift(rate: int, period: int, granularity: int) -> None:
+    """Frame n starts at the first tick k for which k refills are more than all frames before it."""
+    count = 10**6
+    lengths = np.random.default_rng(rate).integers(64, 1501, count)
+    world = one_limiter(
+        depth=20_000 * 8 * BIT, period=period, granularity=granularity, rate=rate, link_rate=10**9
+    ).world
+    found = np.zeros(count, np.int64)
+    starts(world, lengths, found)
+    gain = rate // max(granularity, 1) * max(granularity, 1) * period
+    before, due = 0, 0
+    for length, at in zip(lengths.tolist(), found.tolist(), strict=True):
+        due = max(due, (before * 8 * BIT // gain + 1) * period)
+        assert at == due
+        before += length
 
 
 def test_a_long_rest_fills_the_bucket_to_its_depth_and_no_further() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -10,11 +11,27 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.algorithm import delay_line
+from orchestrator.assembly import assemble
+from orchestrator.assembly import record as record_run
 from orchestrator.engine.node.transmitter import AT_ONCE, LONGEST_PS, wire_time
-from orchestrator.engine.records import NEVER
+from orchestrator.engine.records import NEVER, record
+from orchestrator.plan import Plan
+from orchestrator.plan.algorithm_params import Params
+from orchestrator.plan.plugin_catalog import Use
 from orchestrator.recording import PortCapture
+from orchestrator.registry import Registry
 from tests.orchestrator.random_plans import DELAYS, RATES
-from tests.orchestrator.worlds import ALIGNED, MS, US, Table, at, line_of_three, recorded
+from tests.orchestrator.worlds import (
+    ALIGNED,
+    MS,
+    US,
+    Table,
+    at,
+    line_of_three,
+    recorded,
+    run_until,
+)
 
 BIG = {"host_queue": 100_000}
 
@@ -75,6 +92,54 @@ def test_frames_follow_each_other_by_their_time_on_the_wire(
         late = seen.times_ps - np.cumsum(wire) - delay
         assert (late >= 0).all()
         assert (late <= jitter).all()
+
+
+class ByLength(Params):
+    """Parameters of a delay that depends on a frame's length."""
+
+    slope: int = 0
+    """ps for each octet that a frame has, or, below 0, that it lacks of 1500."""
+
+
+def by_length(state, params, port, frame, now, message):
+    """Long frames take longer, or short ones."""
+    octets = frame.length if params.slope >= 0 else frame.length - 1500
+    return port.delay + params.slope * octets
+
+
+BY_LENGTH = delay_line("by-length", "for a test", ByLength, record("unused"), delay=by_length)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    rate=RATES,
+    delay=DELAYS,
+    lengths=st.lists(st.integers(70, 1500), min_size=1, max_size=5),
+    slope=st.integers(-50_000, 50_000),
+)
+def test_a_delay_by_length_keeps_the_order_of_frames(
+    rate: int, delay: int, lengths: list[int], slope: int
+) -> None:
+    """A frame arrives after its own delay, and no earlier than the one before it."""
+    plan = line_of_three(capture={"ports": ["nic.switch"], "frames": 500, "snap": 64}, **ALIGNED)
+    plan["links"]["up"] |= {"rate": rate, "delay": delay, "buffer": 10**7}
+    plan["links"]["up"]["delay_line"] = {"plugin": "jittered-delay", "jitter": 75 * US}
+    plan["traffic"] = {
+        f"gen{n}": plan["traffic"]["gen"] | {"frame": length} for n, length in enumerate(lengths)
+    }
+    resolved = Plan(**plan).check(Registry.load())
+    mine = {"up": Use(BY_LENGTH, ByLength(slope=slope))}
+    assembly = assemble(replace(resolved, uses={**resolved.uses, "delay_line": mine}))
+    run_until(assembly, assembly.resolved.plan.duration + 1)
+    shares = [(assembly, list(plan["nodes"]))]
+    seen = record_run("simulated", shares, cpu_s=0.0, wall_s=0.0).captures[0]
+    sent = arrival = 0
+    for length, came in zip(seen.lengths.tolist(), seen.times_ps.tolist(), strict=True):
+        sent += ceil(Fraction(length * 8 * 10**12, rate))
+        own = abs(slope) * (length if slope >= 0 else 1500 - length)
+        arrival = max(arrival, sent + delay + own)
+        assert came == arrival
+    assert len(seen.lengths) > 0 or rate < 10**8
 
 
 def test_a_jittered_line_uses_all_of_its_jitter() -> None:
