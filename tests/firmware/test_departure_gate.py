@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
     shutil.which("iverilog") is None,
     reason="Icarus Verilog is missing: sudo apt-get install iverilog",
 )
-CLOCK_PS, RATE, FRAMES = 8_000, 2 * 10**9, 60
+CLOCK_PS, RATE, FRAMES = 8_000, 2 * 10**9, 90
 LONG, CONTROL = 600, b"\1"
 """Octets of the longest frames; what stands in octet 31 of control frames."""
 CHANGED = ("departure_gate.v", "switch_port.v", "service_limiter.v", "tos_mark.v")
@@ -114,6 +114,9 @@ module bench;
     always @(negedge clk) begin
         now = now + 64'd{clock};
         ready = $random(seed) % 4 != 0;        // at the coming edge
+        clear = {clears} && port.asks && port.departure.length == 16'd300
+                && $random(seed) % 4 == 0;
+        #0.1;
         if (out_valid && ready) $display("o %0d %b %h", out_last, out_keep, out_data);
         if (frame_in) $display("i %0d %0d", now - 64'd{clock}, port.in_length);
         if (port.c_in) $display("c %0d", now - 64'd{clock});
@@ -122,7 +125,6 @@ module bench;
         if (marked) $display("marked");
         if (dropped) $display("dropped");
         if (late) $display("late");
-        clear = {clears} && port.asks && port.departure.length == 16'd300 && $random(seed) % 4 == 0;
     end
     initial begin
         seed = 3;
