@@ -2,9 +2,9 @@
 
 The module `kernel_point` of switch_port.v is generated for each algorithm: registers hold the state
 and the parameters, one event at a time goes through the compiled module (`start`, `done`), and the
-answer becomes the verdict on a frame that waits in arrival_gate.v or departure_gate.v, a message, or
-nothing. Frames that left the queue come first, in order; then a timer that is due; then the frame at
-the gate.
+answer becomes the verdict on a frame that waits in arrival_gate.v or departure_gate.v, a message,
+or nothing. Frames that left the queue come first, in order; then a timer that is due; then the
+frame at the gate.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ module kernel_point (
 
     input  wire               left_valid,     // a frame has left the queue
     output reg                left_ready,
-    output reg                left_verdict,   // of the frame that has left; as those of one that waits
+    output reg                left_verdict,   // the same for the frame that has left
     input  wire [671:0]       left_header,
     input  wire [15:0]        left_length,
     input  wire [61:0]        left_entered,

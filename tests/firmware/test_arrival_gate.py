@@ -158,7 +158,10 @@ def test_frames_leave_as_their_verdicts_say(tmp_path: Path, full: int, gap: int)
 
 FAULTS = {
     "a drop that is forwarded": ("f_tvalid && !drops", "f_tvalid"),
-    "a verdict of the frame before": ("active <= marks && is_ipv4;", "active <= active || (marks && is_ipv4);"),
+    "a verdict of the frame before": (
+        "active <= marks && is_ipv4;",
+        "active <= active || (marks && is_ipv4);",
+    ),
     "a stale checksum": ("sum <= sum_after;", "sum <= sum_before;"),
     "a checksum without its carry": ("{15'd0, total[17:16]}", "17'd0"),
     "a mark of 7 bits": ("tos <= mark;", "tos <= {1'b0, mark[6:0]};"),

@@ -108,9 +108,7 @@ def test_frames_that_leave_are_treated_as_on_the_simulator(point: str, paced: st
     expected, found = tos(simulated.recording), tos(gateware.recording)
     assert abs(len(found) - len(expected)) <= 1  # one may be on its way when the run ends
     both = min(len(found), len(expected))
-    ours, theirs = (
-        one.result["metrics"]["run"]["switch.sink"] for one in (gateware, simulated)
-    )
+    ours, theirs = (one.result["metrics"]["run"]["switch.sink"] for one in (gateware, simulated))
     changed = "frames.dropped_early" if point == "codel" else "frames.marked"
     assert theirs[changed] >= 5
     assert ours["queue_bytes.mean"] == pytest.approx(theirs["queue_bytes.mean"], rel=0.02)

@@ -37,7 +37,8 @@ module kernel_point (
     input wire [61:0] now, ask_came, left_entered, left_time,
     input wire [15:0] word_index, queue_frames, ask_length, left_length, left_frames,
     input wire [63:0] word, input wire [39:0] line_rate, service_rate,
-    input wire [31:0] capacity, queue_octets, left_octets, input wire [671:0] ask_header, left_header,
+    input wire [31:0] capacity, queue_octets, left_octets,
+    input wire [671:0] ask_header, left_header,
     output wire [63:0] state_word, output reg verdict_valid, verdict_drop, verdict_marks,
     output reg [7:0] verdict_mark, output reg left_ready, left_verdict,
     output wire message_valid, message_head, output wire [5:0] message_feedback,
@@ -174,7 +175,7 @@ def _frame(rng: random.Random, number: int, control: bool) -> bytes:
 
 def _run(folder: Path, changed: dict[str, str], clears: int = 0) -> tuple[list, Observed]:
     """Data frames with their answers (None: dropped), and what the port shows."""
-    rng, words, verdicts, scripted = random.Random(8), list[str](), list[str](), list()
+    rng, words, verdicts, scripted = random.Random(8), list[str](), list[str](), []
     for number in range(FRAMES):
         control = number % 10 == 9
         frame = _frame(rng, number, control)
@@ -258,7 +259,9 @@ def _holds(scripted: list, seen: Observed) -> None:
         if sent is not None:
             before = seen.frames[: seen.frames.index(sent)]
             late = [time for time in seen.control if time > at + 2 * CLOCK_PS]
-            assert sum(one[31:32] == CONTROL for one in before) <= len(seen.control) - len(late), frame[30]
+            assert sum(one[31:32] == CONTROL for one in before) <= len(seen.control) - len(late), (
+                frame[30]
+            )
     assert "late" in seen.events  # a chain waits longer than its allowance
 
 
@@ -296,7 +299,10 @@ FAULTS = {
     "a chain without an end": ("chained <= frames != 16'd0;", "chained <= 1'b1;"),
     "a dropped frame that is charged": ("(d_go && !gate_on) || released;", "d_go;"),
     "a rate that forgets": ("!start && !keeps ? saved", "!start ? saved"),
-    "a length of another frame": ("held_length : head_length), .open", "out_length : head_length), .open"),
+    "a length of another frame": (
+        "held_length : head_length), .open",
+        "out_length : head_length), .open",
+    ),
     "a counted length of another": ("released ? held_length : out_length;", "out_length;"),
     "a dropped frame that is counted": ("(out_valid && !asks) || released;", "out_valid;"),
     "a control frame between": ("!port_held && !chained;", "!port_held;"),
