@@ -94,12 +94,15 @@ LINE_RATE = ("nodes.switch.service_rate=1Gb/s", "traffic.one.rate=600Mb/s")
 
 @pytest.mark.slow
 @builds_models
-@pytest.mark.parametrize("point", LEAVING)
-@pytest.mark.parametrize("paced", ["service", "link"])
+@pytest.mark.parametrize(
+    ("point", "paced"),
+    [(point, "service") for point in LEAVING] + [("red", "link"), ("codel", "link")],
+)
 def test_frames_that_leave_are_treated_as_on_the_simulator(point: str, paced: str) -> None:
     """They wait for the kernel's answer: the same are marked or dropped, in the same order.
 
-    Where the link sets the pace the transmitter takes frames ahead by the time of an answer.
+    Where the link sets the pace the transmitter takes frames ahead by the time of an answer, and
+    the marks of "codel marking" begin one frame later: docs/gateware.md.
     """
     react = 'reaction_points = 1\nreaction_point = { plugin = "dcqcn-rp" }\n'
     made = plan(LEAVING[point], NIC + react * (point != "codel"))
