@@ -216,8 +216,8 @@ def _fidelity(rig: Rig, cosim: Cosim, clocks: int, cpu_s: float) -> dict[str, An
     reasons = [f"invalid: {where}: {count}" for where, count in lost.items() if count]
     invalid = bool(reasons)
     reasons += [
-        f"degraded: {port}: {one['late']} of {one['events']} events of its congestion point "
-        f"waited too long, one for {one['longest_wait_ps'] / 1e6:.3g} us"
+        f"degraded: {port}: {one['late']} of {one['events']} events of its congestion point waited "
+        f"too long, one for {max(n for k, n in one.items() if k.endswith('_ps')) / 1e6:.3g} us"
         for port, one in waiting.items()
         if one["late"]
     ]

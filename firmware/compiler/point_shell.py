@@ -2,19 +2,21 @@
 
 The module `kernel_point` of switch_port.v is generated for each algorithm: registers hold the state
 and the parameters, one event at a time goes through the compiled module (`start`, `done`), and the
-answer becomes the verdict on a frame that waits in arrival_gate.v, a message, or nothing. Frames
-that left the queue come first, in order; then a timer that is due; then the frame at the gate.
+answer becomes the verdict on a frame that waits in arrival_gate.v or departure_gate.v, a message,
+or nothing. Frames that left the queue come first, in order; then a timer that is due; then the
+frame at the gate.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from firmware.compiler.clock_bounds import Clocks
 from firmware.compiler.compiled_module import CompiledModule
-from firmware.compiler.intermediate_form import Field
+from firmware.compiler.intermediate_form import Field, stored_fields
+from firmware.compiler.kernel_lowering import lower_kernel
 from firmware.compiler.point_template import SHELL
 from firmware.compiler.verilog_module import EVENT_BITS, NOW_BITS, compile_module
 from orchestrator.algorithm import Algorithm
@@ -23,6 +25,10 @@ from orchestrator.engine.records import CNM, NEVER, SOONEST
 
 STATE_WORD = 1 << 15
 """Bit of `word_index` that selects a field of the state."""
+HOLD_CLOCKS = 8
+"""Clocks of a frame in departure_gate.v besides those of kernels."""
+DROP_CLOCKS = 191
+"""Clocks in which a dropped frame of 1526 octets is taken out, a word of 64 bits in each."""
 NO_EVENT = (1 << EVENT_BITS) - 1
 FRAME_INPUTS = {
     "length": "e_length",
@@ -63,6 +69,18 @@ class PointShell:
     columns: tuple[str, ...]
     """Fields of the state that are sampled."""
     clocks: Mapping[str, Clocks]
+    gates: bool = False
+    """Frames that leave the queue wait for its answer."""
+    drops_leaving: bool = False
+
+    @property
+    def hold_clocks(self) -> int:
+        """Clocks that a frame may wait for its answer as it leaves, behind another event or a
+        dropped frame. The events have bounds (firmware.target.compiled_points)."""
+        most = {event: clocks.most or 0 for event, clocks in self.clocks.items()}
+        own = most.pop("departure", 0)
+        before = max(most.values(), default=0) + DROP_CLOCKS * self.drops_leaving
+        return own + before + HOLD_CLOCKS if self.gates else 0
 
     @property
     def digest(self) -> int:
@@ -76,7 +94,12 @@ _SHELLS: dict[tuple[object, ...], PointShell] = {}
 
 def point_shell(algorithm: Algorithm, events: tuple[str, ...]) -> PointShell:
     """The shell of a congestion point with the kernels of some events. Raises Untranslated."""
-    return made_shell(algorithm, events, "kernel_point.v", shell_text)
+    shell = made_shell(algorithm, events, "kernel_point.v", shell_text)
+    if "departure" not in events:
+        return shell
+    stored = {str(field) for field in stored_fields(lower_kernel(algorithm, "departure").body)}
+    drops = "departure" in algorithm.drops
+    return replace(shell, gates=drops or "frame.mark" in stored, drops_leaving=drops)
 
 
 def made_shell(

@@ -37,6 +37,7 @@ module kernel_point (
 
     input  wire               left_valid,     // a frame has left the queue
     output reg                left_ready,
+    output reg                left_verdict,   // the same for the frame that has left
     input  wire [671:0]       left_header,
     input  wire [15:0]        left_length,
     input  wire [61:0]        left_entered,
@@ -102,6 +103,7 @@ module kernel_point (
     always @(posedge clk) begin
         verdict_valid <= 1'b0;
         left_ready <= 1'b0;
+        left_verdict <= 1'b0;
         message_valid <= 1'b0;
         event_started <= 1'b0;
         if (rst || clear) begin
@@ -128,6 +130,9 @@ module kernel_point (
                     event_number <= DEPARTURE;
                     event_started <= on && HAS_DEPARTURE;
                     event_time <= left_time;
+                    left_verdict <= !(on && HAS_DEPARTURE);
+                    verdict_drop <= 1'b0;
+                    verdict_marks <= 1'b0;
                     state <= on && HAS_DEPARTURE ? START : REST;
                 end else if (on && HAS_TIMER && timer <= {{2'd0, now}}) begin
                     e_timer <= NEVER;
@@ -162,6 +167,7 @@ module kernel_point (
                 {keep}
                 timer <= event_number == TIMER && timer_after < soonest ? soonest : timer_after;
                 verdict_valid <= event_is_arrival;
+                left_verdict <= event_number == DEPARTURE;
                 verdict_drop <= kernel_answer == {drop};
                 verdict_marks <= mark_after != e_mark;
                 verdict_mark <= mark_after;

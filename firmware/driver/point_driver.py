@@ -68,8 +68,8 @@ class CompiledWindow:
 class CompiledPoint(CompiledWindow):
     """The congestion point of one port. `instance` is its algorithm's instance, a row."""
 
-    def apply(self, instance: int, queue) -> None:
-        """Write parameters and rates that changed."""
+    def apply(self, instance: int, queue, period: int) -> None:
+        """Write parameters and rates that changed; `period`: ps of a clock."""
         events = self.shell.clocks
         self.mirror.want(
             arrivals_on=int("arrival" in events),
@@ -77,6 +77,8 @@ class CompiledPoint(CompiledWindow):
             line_rate=int(queue.line_rate),
             service_rate=int(queue.service_rate),
             patience=PATIENCE_OCTETS * BIT_PS // int(queue.service_rate),
+            gated=int(self.shell.gates),
+            allowance=self.shell.hold_clocks * period,
         )
         self.write_params(instance)
 
@@ -85,9 +87,15 @@ class CompiledPoint(CompiledWindow):
         counted = self.mirror.window.held()
         queue.feedback_sent = counted["messages"]
         queue.frames_marked = counted["marked"]
-        queue.frames_dropped_early = counted["dropped"]
+        queue.frames_dropped_early = counted["dropped"] + counted["dropped_leaving"]
         queue.frames_in += counted["dropped"]
+        queue.frames -= counted["dropped_leaving"]
         self.read_columns(instance)
+
+    def waiting(self) -> dict[str, int]:
+        """As of every window; with frames that wait at their departure, how long they did."""
+        held = {"longest_hold_ps": self.mirror.window.counters()["longest_hold"]}
+        return super().waiting() | (held if self.shell.gates else {})
 
     def losses(self) -> int:
         """Frames that found no room before the congestion point."""

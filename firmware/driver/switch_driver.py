@@ -113,7 +113,7 @@ class Switch:
                     pause_on=1,
                 )
             if port in self._compiled:
-                self._compiled[port].apply(queue.congestion_point, queue)
+                self._compiled[port].apply(queue.congestion_point, queue, self.period)
             elif records.has(queue.congestion_point):
                 self._congestion_point(port, cp, queue)
 

@@ -7,7 +7,7 @@ from firmware.registers.register_map import Register, RegisterMap, counter, plac
 KERNEL_POINT = RegisterMap(
     module="kernel_point",
     identity=0x5142_0004,
-    version=1,
+    version=2,
     summary="Congestion point compiled from its Python kernels, behind an arrival gate",
     caps="31 bits of the digest of its Verilog",
     registers=placed(
@@ -19,13 +19,17 @@ KERNEL_POINT = RegisterMap(
         rw("line_rate", 40, "bit/s", 10**9, "of the port's link", 1),
         rw("service_rate", 40, "bit/s", 10**9, "of the queue", 1),
         rw("patience", 40, "ps", 10**9, "an event that waits longer is late"),
+        rw("gated", 1, "", 0, "1: frames that leave the queue wait for the kernel's answer"),
+        rw("allowance", 40, "ps", 10**9, "a frame that waits longer for it is a late event"),
         counter("messages", 48, "", "messages to sources"),
         counter("marked", 48, "", "frames whose mark changed"),
-        counter("dropped", 48, "", "frames that the kernel dropped"),
+        counter("dropped", 48, "", "frames that the kernel dropped as they arrived"),
+        counter("dropped_leaving", 48, "", "frames that the kernel dropped as they left"),
         counter("events", 48, "", "calls of kernels"),
         counter("late_events", 48, "", "events that waited longer than `patience`"),
         counter("lost_events", 48, "", "frames that found no room in the gate"),
         counter("longest_wait", 48, "ps", "from an event to its kernel's start, at most"),
+        counter("longest_hold", 48, "ps", "from a frame's departure to its answer, at most"),
     ),
 )
 

@@ -264,12 +264,13 @@ module qcn_switch #(
             wire [19:0] searches;
             wire [23:0] units;
 `ifdef KERNEL_POINT
-            wire        word_written, arrivals_on, departures_on, marked, dropped, late, gate_lost;
+            wire        word_written, arrivals_on, departures_on, gated, marked, dropped, late;
+            wire        dropped_leaving, gate_lost;
             wire [15:0] word_index;
             wire [63:0] word, state_word;
-            wire [39:0] line_rate, service_rate, patience;
-            wire [47:0] longest_wait;
-            reg  [47:0] marks, drops, late_events, lost_events;
+            wire [39:0] line_rate, service_rate, patience, allowance;
+            wire [47:0] longest_wait, longest_hold;
+            reg  [47:0] marks, drops, drops_leaving, late_events, lost_events;
             assign set_point = 30'd0;
             assign weight = 7'd0;
             assign intervals = 240'd0;
@@ -290,19 +291,23 @@ module qcn_switch #(
                 .word_index(word_index), .word(word), .word_written(word_written),
                 .state_word(state_word), .arrivals_on(arrivals_on),
                 .departures_on(departures_on), .line_rate(line_rate),
-                .service_rate(service_rate), .patience(patience), .messages(messages),
-                .marked(marks), .dropped(drops), .events(samples), .late_events(late_events),
-                .lost_events(lost_events), .longest_wait(longest_wait)
+                .service_rate(service_rate), .patience(patience), .gated(gated),
+                .allowance(allowance), .messages(messages), .marked(marks), .dropped(drops),
+                .dropped_leaving(drops_leaving), .events(samples), .late_events(late_events),
+                .lost_events(lost_events), .longest_wait(longest_wait),
+                .longest_hold(longest_hold)
             );
             always @(posedge clk)
                 if (rst || port_clear) begin
                     marks <= 48'd0;
                     drops <= 48'd0;
+                    drops_leaving <= 48'd0;
                     late_events <= 48'd0;
                     lost_events <= 48'd0;
                 end else begin
                     marks <= marks + {47'd0, marked};
                     drops <= drops + {47'd0, dropped};
+                    drops_leaving <= drops_leaving + {47'd0, dropped_leaving};
                     late_events <= late_events + {47'd0, late};
                     lost_events <= lost_events + {47'd0, gate_lost};
                 end
@@ -351,8 +356,9 @@ module qcn_switch #(
                 .word_written(word_written), .word_index(word_index), .word(word),
                 .state_word(state_word), .arrivals_on(arrivals_on), .departures_on(departures_on),
                 .line_rate(line_rate), .service_rate(service_rate), .patience(patience),
-                .marked(marked), .dropped(dropped), .late(late), .longest_wait(longest_wait),
-                .gate_lost(gate_lost),
+                .gated(gated), .allowance(allowance), .marked(marked), .dropped(dropped),
+                .dropped_leaving(dropped_leaving), .late(late), .longest_wait(longest_wait),
+                .longest_hold(longest_hold), .gate_lost(gate_lost),
 `endif
                 .bus_tdata(b_tdata), .bus_tkeep(b_tkeep), .bus_tlast(b_tlast),
                 .bus_tuser(b_source), .hold(hold[port]),

@@ -3,13 +3,15 @@
 // every clock, so nothing is rounded; no more than one clock's gain is saved while idle, so that the
 // long-run rate is exact and there is no burst. A frame takes its time at the gain of the clock in
 // which it starts; another gain counts from the next frame on, and what was saved at the gain before
-// (less than a clock, which may be worth several at the new one) is given up.
+// (less than a clock, which may be worth several at the new one) is given up. With `keeps` a frame has
+// left that has not started yet, or never will: what is earned meanwhile is kept for the one that does.
 `default_nettype none
 
 module service_limiter (
     input  wire        clk,
     input  wire        rst,
     input  wire [55:0] gain,              // 10^-12 bit per clock
+    input  wire        keeps,
     input  wire        start,             // a frame starts, in a clock with `open`
     input  wire [15:0] length,            // octets
     output wire        open
@@ -41,7 +43,7 @@ module service_limiter (
             credit <= saved;
         else
             // while a frame's cost is on its way this clock's gain is not idle time
-            credit <= raised > saved && !start ? saved : raised;
+            credit <= raised > saved && !start && !keeps ? saved : raised;
     end
 
     wire unused = |apart[55:0];

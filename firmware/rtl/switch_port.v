@@ -13,7 +13,8 @@
 //
 // With the macro KERNEL_POINT the congestion point is the module kernel_point, which the compiler makes
 // of an algorithm's kernels (firmware/compiler/point_shell.py), and frames wait in arrival_gate for
-// its answer before they enter the queue; with departures on, those that leave are events as well.
+// its answer before they enter the queue; with departures on, those that leave are events as well,
+// and with `gated` they wait in departure_gate for their answers.
 `default_nettype none
 
 module switch_port #(
@@ -69,10 +70,14 @@ module switch_port #(
     input  wire [39:0]        line_rate,
     input  wire [39:0]        service_rate,
     input  wire [39:0]        patience,
+    input  wire               gated,          // frames that leave wait for their answers
+    input  wire [39:0]        allowance,      // ps that such a frame may wait
     output wire               marked,         // events that are counted, one clock each
     output wire               dropped,
+    output wire               dropped_leaving,
     output reg                late,
     output reg  [47:0]        longest_wait,
+    output reg  [47:0]        longest_hold,
     output wire               gate_lost,
 `endif
 
@@ -198,6 +203,11 @@ module switch_port #(
     wire [KEEP_W-1:0]  q_tkeep;
     wire [USER_W-1:0]  q_tuser;
     wire [STAMP_W-1:0] q_stamp;
+    wire               d_go;
+    wire               gate_on, asks, released, chained, keeps, ended;  // of departure_gate
+    wire [DATA_W-1:0]  g_tdata;
+    wire               g_tvalid, g_tready;
+    wire [15:0]        held_length;
     frame_fifo #(
         .DATA_W(DATA_W), .USER_W(USER_W), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(STAMP_W),
         .LATE(UNITS != 0 ? EVENTS + 4 : 0)
@@ -211,7 +221,7 @@ module switch_port #(
         .open(data_open),
         .look_at(found_slot), .look_length(found_length), .look_stamp(found_stamp),
         .leave_valid(out_valid), .leave_length(out_length), .leave_queue(out_queue),
-        .m_tdata(d_tdata), .m_tkeep(d_tkeep), .m_tvalid(d_tvalid), .m_tready(d_tready),
+        .m_tdata(d_tdata), .m_tkeep(d_tkeep), .m_tvalid(d_tvalid), .m_tready(g_tready),
         .m_tlast(d_tlast), .m_tuser(d_tuser), .octets(queue_octets)
     );
 
@@ -239,8 +249,8 @@ module switch_port #(
 
     assign frame_in = in_valid;
     assign frame_lost = (in_valid && !in_kept) || (c_in && !c_kept);
-    assign frame_out = out_valid;
-    assign frame_out_length = out_length;
+    assign frame_out = (out_valid && !asks) || released;
+    assign frame_out_length = released ? held_length : out_length;
     always @(posedge clk)
         if (rst)
             queue_most <= 32'd0;
@@ -253,13 +263,14 @@ module switch_port #(
     localparam [31:0] HOLD_NUMBER = EVENTS - SLACK;
     localparam [EVENT_W:0] HOLD_FROM = HOLD_NUMBER[EVENT_W:0];
     wire              departures = departures_on && cp_on;
-    wire              tracking = 1'b0;
-    wire              ask_valid, verdict_valid, verdict_drop, verdict_marks, gate_full;
+    assign            gate_on = departures && gated;
+    wire              stalls = departures && !gated && hold;
+    wire              ask_valid, left_verdict, verdict_valid, verdict_drop, verdict_marks, gate_full;
     wire [671:0]      ask_header, q_header;
     wire [15:0]       ask_length;
-    wire [61:0]       ask_came, q_entered;
+    wire [61:0]       ask_came;
     wire [7:0]        verdict_mark;
-    assign q_stamp = {q_entered, q_header};
+    assign q_stamp = {now, q_header};         // taken with the frame's last word
     arrival_gate #(.DATA_W(DATA_W), .USER_W(USER_W)) gate (
         .clk(clk), .rst(rst), .now(now), .header(header),
         .s_tdata(bus_tdata), .s_tkeep(bus_tkeep), .s_tvalid(data_valid), .s_tlast(bus_tlast),
@@ -267,7 +278,7 @@ module switch_port #(
         .head_length(ask_length), .head_came(ask_came), .verdict_valid(verdict_valid),
         .verdict_drop(verdict_drop), .verdict_marks(verdict_marks), .verdict_mark(verdict_mark),
         .taken(in_valid), .m_tdata(q_tdata), .m_tkeep(q_tkeep), .m_tvalid(q_tvalid),
-        .m_tlast(q_tlast), .m_tuser(q_tuser), .m_header(q_header), .m_entered(q_entered),
+        .m_tlast(q_tlast), .m_tuser(q_tuser), .m_header(q_header),
         .full(gate_full), .lost(gate_lost)
     );
 
@@ -288,8 +299,9 @@ module switch_port #(
         frames <= rst ? 16'd0 : frames_now;
         if (d_go)
             first <= head_stamp;
-        if (out_valid && departures) begin
-            events[event_in[EVENT_W-1:0]] <= {now, first[733:672], out_length, frames_now, out_queue};
+        if (out_valid && (departures || asks)) begin
+            events[event_in[EVENT_W-1:0]] <= {at, first[733:672], out_length, event_frames,
+                                              event_octets};
             headers[event_in[EVENT_W-1:0]] <= first[671:0];
         end
         hold <= !rst && (gate_full || event_count >= HOLD_FROM);
@@ -297,12 +309,28 @@ module switch_port #(
             event_in <= {(EVENT_W + 1){1'b0}};
             event_out <= {(EVENT_W + 1){1'b0}};
         end else begin
-            if (out_valid && departures)
+            if (out_valid && (departures || asks))
                 event_in <= event_in + 1'b1;
             if (left_ready)
                 event_out <= event_out + 1'b1;
         end
     end
+
+    wire [61:0]        at, held_for;
+    wire [15:0]        event_frames;
+    wire [31:0]        event_octets;
+    wire               marks_leaving;
+    departure_gate #(.DATA_W(DATA_W)) departure (
+        .clk(clk), .rst(rst), .clear(cp_clear), .on(gate_on), .now(now), .go(d_go),
+        .left_valid(out_valid), .left_length(out_length), .left_octets(out_queue),
+        .left_frames(frames_now), .at(at), .event_octets(event_octets),
+        .event_frames(event_frames), .asks(asks), .verdict_valid(left_verdict),
+        .verdict_drop(verdict_drop), .verdict_marks(verdict_marks), .verdict_mark(verdict_mark),
+        .header(event_header), .release_frame(released), .length(held_length),
+        .drops(dropped_leaving), .marks(marks_leaving), .waited(held_for), .chained(chained), .keeps(keeps),
+        .ended(ended), .s_tdata(d_tdata), .s_tvalid(d_tvalid), .s_tready(g_tready),
+        .s_tlast(d_tlast), .m_tdata(g_tdata), .m_tvalid(g_tvalid), .m_tready(d_tready)
+    );
 
     wire               cp_message, cp_head, event_started;
     wire [5:0]         cp_feedback;
@@ -319,7 +347,7 @@ module switch_port #(
         .queue_octets(queue_octets), .queue_frames(frames), .ask_valid(ask_valid),
         .ask_header(ask_header), .ask_length(ask_length), .ask_came(ask_came),
         .verdict_valid(verdict_valid), .verdict_drop(verdict_drop),
-        .verdict_marks(verdict_marks), .verdict_mark(verdict_mark),
+        .verdict_marks(verdict_marks), .verdict_mark(verdict_mark), .left_verdict(left_verdict),
         .left_valid(event_in != event_out), .left_ready(left_ready),
         .left_header(headers[event_out[EVENT_W-1:0]]), .left_length(left_length),
         .left_entered(left_entered), .left_time(left_time), .left_octets(left_octets),
@@ -328,7 +356,7 @@ module switch_port #(
         .message_delta(cp_delta), .event_header(event_header), .event_length(event_length),
         .event_started(event_started), .event_time(happened)
     );
-    assign marked = verdict_valid && verdict_marks;
+    assign marked = (verdict_valid && verdict_marks) || marks_leaving;
     assign dropped = verdict_valid && verdict_drop;
     assign random = 32'd0;
     assign units_random = 32'd0;
@@ -336,7 +364,12 @@ module switch_port #(
     always @(posedge clk) begin
         sampled <= !rst && event_started;
         notified <= !rst && cp_message;
-        late <= !rst && event_started && waited > {22'd0, patience};
+        late <= !rst && ((event_started && waited > {22'd0, patience})
+                         || (released && held_for > {22'd0, allowance}));
+        if (rst || cp_clear)
+            longest_hold <= 48'd0;
+        else if (released && held_for[47:0] > longest_hold)
+            longest_hold <= held_for[47:0];
         if (rst || cp_clear)
             longest_wait <= 48'd0;
         else if (event_started && waited[47:0] > longest_wait)
@@ -361,6 +394,11 @@ module switch_port #(
                          jitter_on, seed, searches, units, units_seed, found_length, found_stamp};
     assign found_slot = {SLOT_W{1'b0}};
 `else
+    assign {gate_on, asks, released, chained, keeps, ended} = 6'd0;
+    assign held_length = 16'd0;
+    assign g_tdata = d_tdata;
+    assign g_tvalid = d_tvalid;
+    assign g_tready = d_tready;
     assign q_tdata = bus_tdata;
     assign q_tkeep = bus_tkeep;
     assign q_tvalid = data_valid;
@@ -394,6 +432,7 @@ module switch_port #(
     wire               tracking, leaves;      // frames can be drawn; one of those leaves
     wire               counts = departures ? out_valid && head_too : in_valid;
     wire               counted = cp_on && (counts || leaves);
+    wire               stalls = (departures || tracking) && hold;
     wire               by_head = sampling == 2'd1 && head_too && in_queue != 32'd0;
     wire [671:0]       culprit = departures ? first : by_head ? first : arrived;
     wire [15:0]        culprit_length = departures ? out_length : by_head ? first_length : in_length;
@@ -584,37 +623,40 @@ module switch_port #(
     reg  [1:0] leaving;
     wire       service_open;
     wire       free = leaving == NONE && m_tready && p_ready;
-    assign     p_go = free && pause_due;
-    assign     c_open = free && !pause_due && !port_held;
+    assign     p_go = free && pause_due && !chained;
+    assign     c_open = free && !pause_due && !port_held && !chained;
     wire       c_go = c_open && c_head_valid;
-    assign     data_open = c_open && !c_head_valid && !lane_held && service_open
-                           && !((departures || tracking) && hold);
-    wire       d_go = data_open && head_valid;
+    assign     data_open = service_open && ((c_open && !c_head_valid && !lane_held && !stalls)
+                                            || (free && chained));
+    assign     d_go = data_open && head_valid;
+    wire       d_starts = (d_go && !gate_on) || released;
 
     service_limiter service (
-        .clk(clk), .rst(rst), .gain(gain), .start(d_go), .length(head_length), .open(service_open)
+        .clk(clk), .rst(rst), .gain(gain), .keeps(keeps), .start(d_starts),
+        .length(released ? held_length : head_length), .open(service_open)
     );
 
     assign p_tready = leaving == PAUSE && m_tready;
     assign c_tready = leaving == CONTROL && m_tready;
     assign d_tready = leaving == DATA && m_tready;
     assign m_tvalid = leaving == PAUSE ? p_tvalid : leaving == CONTROL ? c_tvalid
-                      : leaving == DATA && d_tvalid;
-    assign m_tdata = leaving == PAUSE ? p_tdata : leaving == CONTROL ? c_tdata : d_tdata;
+                      : leaving == DATA && g_tvalid;
+    assign m_tdata = leaving == PAUSE ? p_tdata : leaving == CONTROL ? c_tdata : g_tdata;
     assign m_tkeep = leaving == PAUSE ? p_tkeep : leaving == CONTROL ? c_tkeep : d_tkeep;
     assign m_tlast = leaving == PAUSE ? p_tlast : leaving == CONTROL ? c_tlast : d_tlast;
     assign m_tuser = leaving == PAUSE ? {USER_W{1'b1}} : leaving == CONTROL ? c_tuser : d_tuser;
 
     always @(posedge clk) begin
-        sent <= !rst && (p_go || c_go || d_go);
-        if (p_go || c_go || d_go)
-            sent_length <= p_go ? PAUSE_LENGTH : c_go ? c_head_length : head_length;
+        sent <= !rst && (p_go || c_go || d_starts);
+        if (p_go || c_go || d_starts)
+            sent_length <= released ? held_length : p_go ? PAUSE_LENGTH : c_go ? c_head_length
+                           : head_length;
         pause_sent <= !rst && p_go;
         if (rst)
             leaving <= NONE;
         else if (leaving == NONE)
             leaving <= p_go ? PAUSE : c_go ? CONTROL : d_go ? DATA : NONE;
-        else if (m_tvalid && m_tready && m_tlast)
+        else if ((m_tvalid && m_tready && m_tlast) || ended)
             leaving <= NONE;
     end
 

@@ -21,11 +21,13 @@ from orchestrator.target import Target, runs_on
 KIND = "congestion_point"
 ANSWERS = {
     "arrival": frozenset({FORWARD, NOTIFY_ARRIVING, NOTIFY_HEAD, DROP}),
-    "departure": frozenset({FORWARD, NOTIFY_ARRIVING, NOTIFY_HEAD}),
+    "departure": frozenset({FORWARD, NOTIFY_ARRIVING, NOTIFY_HEAD, DROP}),
     "timer": frozenset({FORWARD, NOTIFY_ARRIVING, NOTIFY_HEAD}),
 }
 """Event -> the answers that the shell carries out. At a timer no frame arrives, and NOTIFY_ARRIVING
 notifies no source."""
+GATES = ("arrival", "departure")
+"""Events at which a frame waits for the answer, so that it can be marked."""
 WIRE_OVERHEAD = 20
 """Octets of preamble and gap between frames."""
 WORD = 8
@@ -136,7 +138,7 @@ def _event_lacks(
         other = "others" if values is None else ", ".join(map(str, sorted(values - ANSWERS[event])))
         yield Lack(
             f"its kernel {event!r} answers {other}, and the shell of a compiled congestion point "
-            "carries out FORWARD, NOTIFY_ARRIVING, NOTIFY_HEAD and, at an arrival, DROP"
+            "carries out FORWARD, NOTIFY_ARRIVING, NOTIFY_HEAD and, but at a timer, DROP"
         )
 
 
@@ -144,7 +146,7 @@ def _may_store(field: Field, event: str) -> bool:
     if field.record not in OUTPUTS:
         return field.record == "state"
     return field.name in OUTPUTS[field.record] and not (
-        field.record == "frame" and event != "arrival"
+        field.record == "frame" and event not in GATES
     )
 
 
@@ -173,7 +175,7 @@ def _clock_lacks(resolved: ResolvedPlan, holder: str, node: str, clock_hz: int) 
     wanted = wanted_events(resolved.uses[KIND][holder].algorithm, resolved, holder)
     for event, rate, own in (
         ("arrival", coming, -(-octets // WORD) + GATE_CLOCKS),
-        ("departure", rates[holder], LEAVE_CLOCKS),
+        ("departure", rates[holder], LEAVE_CLOCKS + shell.gates * -(-octets // WORD)),
     ):
         if event in wanted:
             most = shell.clocks[event].most

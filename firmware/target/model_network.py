@@ -28,7 +28,8 @@ SHARE = 0.8
 """Share of a node's internal bandwidth that its links may use together: frames do not fill the last
 word, and a clock is idle between two frames."""
 TAKE_CLOCKS = 32
-"""Clocks from a free transmitter to the next frame's first word, buffered by the transmitter."""
+"""Clocks from a free transmitter to the next frame's first word, buffered by the transmitter; those
+that a frame may wait for a congestion point's answer are added."""
 ROUTE_BITS = 8
 LEAST_UNITS = 16
 """Least cells of a queue that is sampled by occupancy (culprit_array.v)."""
@@ -179,6 +180,8 @@ class Rig:
             if ends == [None, None]:
                 continue
             row = indices.port_rows[way.sender.entity]
+            shell = shell_of(resolved, way.sender.node) if ends[0] is not None else None
+            taken = TAKE_CLOCKS + (shell.hold_clocks if shell is not None else 0)
             link = world.ports[row]
             word_ps = -(-WORD * BIT_PS // int(link.rate))
             reported = (
@@ -191,7 +194,7 @@ class Rig:
                 rate=slowed(int(link.rate), int(link.drift)),
                 delay=int(link.delay),
                 overhead=int(link.overhead),
-                words=max(-(-TAKE_CLOCKS * self.period // word_ps), 2),
+                words=max(-(-taken * self.period // word_ps), 2),
                 reported=reported,
             )
             ahead = int(link.delay) + (int(link.overhead) + 1) * BIT_PS // int(link.rate)

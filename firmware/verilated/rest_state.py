@@ -26,6 +26,7 @@ from pathlib import Path
 TIMED_MODULES = frozenset(
     {
         "arrival_gate",
+        "departure_gate",
         "flow_sources",
         "nic_limiters",
         "pause_control",
@@ -81,8 +82,10 @@ EXPECTED = {
 """Instances and members without which a table would be incomplete."""
 KERNEL_TIMERS = {("reaction_points", "timer_of"), ("cp", "timer")}
 """One of these is expected of compiled kernels, a limiter's in place of the hand-written one."""
-UNCOMPARED = frozenset({"memory", "lengths", "stamps", "headers", "events", "notes", "arriving"})
-"""Memories; `arriving` is a wire: the time, and a header that is compared."""
+UNCOMPARED = frozenset(
+    {"memory", "lengths", "stamps", "headers", "events", "notes", "arriving", "q_stamp"}
+)
+"""Memories; `arriving` and `q_stamp` are wires: the time, and a header that is compared."""
 TIME_BITS = 62
 SWITCH_PERIOD = 1
 """Clocks: a switch has no scan, at rest its state stays."""

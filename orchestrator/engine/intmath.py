@@ -7,17 +7,12 @@ from orchestrator.engine.jit import compiled
 
 @compiled
 def square_root(value: int) -> int:
-    """The whole part of the square root of a number below 2^62, by Newton's method from above."""
-    if value < 2:
-        return value
-    guess = 1
-    while guess * guess < value and guess < 1 << 31:
-        guess *= 2
-    after = (guess + value // guess) // 2
-    while after < guess:
-        guess = after
-        after = (guess + value // guess) // 2
-    return guess
+    """The whole part of the square root of a number below 2^62, bit by bit from the top."""
+    root = 0
+    for bit in range(30, -1, -1):
+        more = root + (1 << bit)
+        root = more if more * more <= value else root
+    return root
 
 
 BITS = 20

@@ -31,7 +31,7 @@ module bench;
     wire head, out_valid, out_last, full, lost;
     wire [671:0] head_header, out_header;
     wire [15:0] head_length;
-    wire [61:0] came, entered;
+    wire [61:0] came;
     wire [63:0] out_data;
     wire [7:0] out_keep;
     wire [0:0] user;
@@ -45,7 +45,7 @@ module bench;
         .verdict_valid(verdict), .verdict_drop(drop), .verdict_marks(marks),
         .verdict_mark(mark), .taken(taken), .m_tdata(out_data), .m_tkeep(out_keep),
         .m_tvalid(out_valid), .m_tlast(out_last), .m_tuser(user), .m_header(out_header),
-        .m_entered(entered), .full(full), .lost(lost)
+        .full(full), .lost(lost)
     );
     frame_header #(.DATA_W(64), .HEADER(84)) watch (
         .clk(clk), .rst(rst), .tdata(data), .tkeep(keep), .tvalid(valid), .tlast(last),
@@ -100,10 +100,10 @@ def _frame(rng: random.Random, number: int) -> bytearray:
     frame = bytearray(rng.randbytes(rng.choice((70, 71, 77, 128, 300))))
     frame[12:20] = bytes.fromhex("8100000108004502")
     frame[30] = number & 0xFF
-    return _with_tos(frame, 2)
+    return with_tos(frame, 2)
 
 
-def _with_tos(frame: bytearray, tos: int) -> bytearray:
+def with_tos(frame: bytearray, tos: int) -> bytearray:
     changed = bytearray(frame)
     changed[TOS] = tos
     changed[CHECKSUM : CHECKSUM + 2] = b"\0\0"
@@ -129,7 +129,7 @@ def _run(
         verdicts.append(f"{drops} {marks} {tos:02x}")
         if not drops:
             marked = marks and number % 7 != 3
-            expected.append(bytes(_with_tos(frame, tos) if marked else frame))
+            expected.append(bytes(with_tos(frame, tos) if marked else frame))
     (folder / "words").write_text("\n".join(words) + "\n")
     (folder / "verdicts").write_text("\n".join(verdicts) + "\n")
     (folder / "gate.v").write_text(gate)
@@ -146,7 +146,7 @@ def _run(
     return expected, found
 
 
-GATE = (RTL / "arrival_gate.v").read_text()
+GATE = "".join((RTL / name).read_text() for name in ("arrival_gate.v", "tos_mark.v"))
 
 
 @pytest.mark.parametrize(("full", "gap"), [(64, 0), (3, 0), (64, 40)])
@@ -158,12 +158,15 @@ def test_frames_leave_as_their_verdicts_say(tmp_path: Path, full: int, gap: int)
 
 FAULTS = {
     "a drop that is forwarded": ("f_tvalid && !drops", "f_tvalid"),
-    "a verdict of the frame before": ("marks <= verdict_marks && is_ipv4;", ""),
+    "a verdict of the frame before": (
+        "active <= marks && is_ipv4;",
+        "active <= active || (marks && is_ipv4);",
+    ),
     "a stale checksum": ("sum <= sum_after;", "sum <= sum_before;"),
     "a checksum without its carry": ("{15'd0, total[17:16]}", "17'd0"),
-    "a mark of 7 bits": ("tos <= verdict_mark;", "tos <= {1'b0, verdict_mark[6:0]};"),
+    "a mark of 7 bits": ("tos <= mark;", "tos <= {1'b0, mark[6:0]};"),
     "a mark in another octet": ("TOS_AT = 19,", "TOS_AT = 20,"),
-    "a mark on what is no IPv4": ("verdict_marks && is_ipv4", "verdict_marks"),
+    "a mark on what is no IPv4": ("marks && is_ipv4", "marks"),
     "a frame that does not wait for its verdict": ("state == WAIT && verdict_valid", "1'b1"),
     "a lost handshake with the queue": ("default: if (taken)", "default: if (1'b0)"),
 }

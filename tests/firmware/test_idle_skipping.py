@@ -46,7 +46,8 @@ to = "300Mb/s"
 PAUSES = 'pause = { plugin = "pause", high = "20KB", low = "10KB" }\n\n[nodes.sink]'
 BY_HAND = 'congestion_point = { plugin = "qcn-cp", preset = "netfpga", sample_base = "15KB" }'
 PIE = 'congestion_point = { plugin = "pie", target = "50us", update_interval = "17us" }'
-REPLACED = {PAUSES: "[nodes.sink]", PIE: BY_HAND}
+CODEL = 'congestion_point = { plugin = "codel", target = "20us", interval = "60us" }'
+REPLACED = {PAUSES: "[nodes.sink]", PIE: BY_HAND, CODEL: BY_HAND}
 LOADS = {
     "overload": ("overload.toml", "", ()),
     "react": ("react.toml", STEPS.format(low="50Mb/s"), ("links.down.delay=3us",)),
@@ -74,13 +75,19 @@ LOADS = {
         PIE,
         ("traffic.one.rate=150Mb/s", "traffic.two.rate=0.2Gb/s"),
     ),
+    # frames that wait for their answers as they leave, and are dropped
+    "compiled gate": (
+        "overload.toml",
+        CODEL,
+        ("traffic.one.rate=250Mb/s", "traffic.two.rate=0.3Gb/s"),
+    ),
     "compiled limiters": (
         "marking.toml",
         "",
         ("nodes.receiver.target=simulated", "nodes.switch.congestion_point.high=20KB"),
     ),
 }
-SLOW = ("mixed", "compiled point", "compiled limiters")
+SLOW = ("mixed", "compiled point", "compiled gate", "compiled limiters")
 
 
 class Counting(Fabric):

@@ -40,13 +40,17 @@ module kernel_point_registers #(
     output reg  [39:0] line_rate,
     output reg  [39:0] service_rate,
     output reg  [39:0] patience,
+    output reg  gated,
+    output reg  [39:0] allowance,
     input  wire [47:0] messages,
     input  wire [47:0] marked,
     input  wire [47:0] dropped,
+    input  wire [47:0] dropped_leaving,
     input  wire [47:0] events,
     input  wire [47:0] late_events,
     input  wire [47:0] lost_events,
-    input  wire [47:0] longest_wait
+    input  wire [47:0] longest_wait,
+    input  wire [47:0] longest_hold
 );
     wire        write;
     wire [9:0]  write_word;
@@ -73,13 +77,16 @@ module kernel_point_registers #(
     reg  [31:0] line_rate_low;
     reg  [31:0] service_rate_low;
     reg  [31:0] patience_low;
+    reg  [31:0] allowance_low;
     reg  [47:0] messages_held;
     reg  [47:0] marked_held;
     reg  [47:0] dropped_held;
+    reg  [47:0] dropped_leaving_held;
     reg  [47:0] events_held;
     reg  [47:0] late_events_held;
     reg  [47:0] lost_events_held;
     reg  [47:0] longest_wait_held;
+    reg  [47:0] longest_hold_held;
 
     always @(posedge clk) begin
         clear <= 1'b0;
@@ -94,6 +101,8 @@ module kernel_point_registers #(
             line_rate <= 40'd1000000000;
             service_rate <= 40'd1000000000;
             patience <= 40'd1000000000;
+            gated <= 1'd0;
+            allowance <= 40'd1000000000;
         end else if (write) case (write_word)
             10'h002: begin
                 enable <= write_data[0];
@@ -126,6 +135,13 @@ module kernel_point_registers #(
             10'h014: begin
                 patience <= {write_data[7:0], patience_low};
             end
+            10'h015: begin
+                gated <= write_data[0:0];
+            end
+            10'h016: allowance_low <= write_data;
+            10'h017: begin
+                allowance <= {write_data[7:0], allowance_low};
+            end
             default: ;
         endcase
     end
@@ -135,17 +151,19 @@ module kernel_point_registers #(
             messages_held <= messages;
             marked_held <= marked;
             dropped_held <= dropped;
+            dropped_leaving_held <= dropped_leaving;
             events_held <= events;
             late_events_held <= late_events;
             lost_events_held <= lost_events;
             longest_wait_held <= longest_wait;
+            longest_hold_held <= longest_hold;
         end
     end
 
     always @*
         case (read_word)
             10'h000: read_data = 32'd1363279876;
-            10'h001: read_data = 32'd1;
+            10'h001: read_data = 32'd2;
             10'h002: read_data = {31'd0, enable};
             10'h003: read_data = {31'd0, is_idle};
             10'h004: read_data = NEXT;
@@ -164,20 +182,27 @@ module kernel_point_registers #(
             10'h012: read_data = {24'd0, service_rate[39:32]};
             10'h013: read_data = patience[31:0];
             10'h014: read_data = {24'd0, patience[39:32]};
+            10'h015: read_data = {31'd0, gated};
+            10'h016: read_data = allowance[31:0];
+            10'h017: read_data = {24'd0, allowance[39:32]};
             10'h040: read_data = messages_held[31:0];
             10'h041: read_data = {16'd0, messages_held[47:32]};
             10'h042: read_data = marked_held[31:0];
             10'h043: read_data = {16'd0, marked_held[47:32]};
             10'h044: read_data = dropped_held[31:0];
             10'h045: read_data = {16'd0, dropped_held[47:32]};
-            10'h046: read_data = events_held[31:0];
-            10'h047: read_data = {16'd0, events_held[47:32]};
-            10'h048: read_data = late_events_held[31:0];
-            10'h049: read_data = {16'd0, late_events_held[47:32]};
-            10'h04a: read_data = lost_events_held[31:0];
-            10'h04b: read_data = {16'd0, lost_events_held[47:32]};
-            10'h04c: read_data = longest_wait_held[31:0];
-            10'h04d: read_data = {16'd0, longest_wait_held[47:32]};
+            10'h046: read_data = dropped_leaving_held[31:0];
+            10'h047: read_data = {16'd0, dropped_leaving_held[47:32]};
+            10'h048: read_data = events_held[31:0];
+            10'h049: read_data = {16'd0, events_held[47:32]};
+            10'h04a: read_data = late_events_held[31:0];
+            10'h04b: read_data = {16'd0, late_events_held[47:32]};
+            10'h04c: read_data = lost_events_held[31:0];
+            10'h04d: read_data = {16'd0, lost_events_held[47:32]};
+            10'h04e: read_data = longest_wait_held[31:0];
+            10'h04f: read_data = {16'd0, longest_wait_held[47:32]};
+            10'h050: read_data = longest_hold_held[31:0];
+            10'h051: read_data = {16'd0, longest_hold_held[47:32]};
             default: read_data = 32'd0;
         endcase
 

@@ -18,7 +18,7 @@ CLOCK_PS = 8000
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def frames_start_when_their_time_has_come(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
-    await start(dut, gain=0, start=0, length=0)
+    await start(dut, gain=0, keeps=0, start=0, length=0)
     for rate in (400_000_000, 950_000_000, 10**9, 9_999_999_999, rng.randrange(10**8, 10**10)):
         drive(dut, rst=1, gain=rate * CLOCK_PS)
         await FallingEdge(dut.clk)
@@ -52,7 +52,7 @@ async def frames_start_when_their_time_has_come(dut: Any) -> None:
 async def another_rate_counts_from_the_next_frame_on(dut: Any) -> None:
     """As port.py, where the time of the next frame is known as one starts."""
     rng = random.Random(cocotb.RANDOM_SEED)
-    await start(dut, gain=0, start=0, length=0)
+    await start(dut, gain=0, keeps=0, start=0, length=0)
 
     async def send(length: int, before: int, behind: int) -> int:
         """Start a frame, set another rate while its time runs; how many clocks that takes."""
@@ -122,7 +122,7 @@ async def every_clock_is_the_rules(dut: Any) -> None:
         return rng.randrange(1 << 36, 1 << rng.randrange(37, 57))
 
     gain = drawn()
-    await start(dut, gain=gain, start=0, length=0)
+    await start(dut, gain=gain, keeps=0, start=0, length=0)
     drive(dut, rst=1)
     for _ in range(2):
         await FallingEdge(dut.clk)
@@ -145,7 +145,7 @@ async def every_clock_is_the_rules(dut: Any) -> None:
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_frame_from_before_there_was_a_rate_ends_all_the_same(dut: Any) -> None:
-    await start(dut, gain=0, start=0, length=0)
+    await start(dut, gain=0, keeps=0, start=0, length=0)
     for clocks in (1, 2, 30):
         drive(dut, rst=1, gain=0)
         for _ in range(2):
@@ -169,7 +169,7 @@ async def a_frame_from_before_there_was_a_rate_ends_all_the_same(dut: Any) -> No
 async def the_last_clock_of_a_frame_is_exact(dut: Any) -> None:
     """Gains that come to a frame's cost but for some 10^-12 bit, after a whole number of clocks."""
     rng = random.Random(cocotb.RANDOM_SEED)
-    await start(dut, gain=1, start=0, length=0)
+    await start(dut, gain=1, keeps=0, start=0, length=0)
     rule = Rule(1)
     for turn in range(120):
         length, clocks = rng.randrange(1, 1 << rng.randrange(1, 17)), rng.randrange(9, 24)

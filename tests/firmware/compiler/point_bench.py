@@ -16,6 +16,8 @@ from orchestrator.engine.records import NEVER, SOONEST
 from tests.firmware.icarus_bench import printed_lines
 
 ARRIVAL, DEPARTURE, WAIT = range(3)
+VERDICTS = ("arrival", "departure")
+"""Events at which a frame waits for its answer; their lines begin with the first letter."""
 CAPACITY, LINE_RATE, SERVICE_RATE = 150_000, 10**9, 5 * 10**8
 MASK = (1 << 64) - 1
 BENCH = """\
@@ -28,7 +30,7 @@ module bench;
     reg [31:0] octets;
     reg [671:0] header = 0;
     wire [63:0] state_word;
-    wire verdict, drop, marks, left_ready, message, head, started;
+    wire verdict, left_verdict, drop, marks, left_ready, message, head, started;
     wire [7:0] mark;
     wire [5:0] feedback;
     wire signed [32:0] offset, delta;
@@ -41,14 +43,16 @@ module bench;
         .pausing(1'b0), .queue_octets(octets), .queue_frames(frames), .ask_valid(ask),
         .ask_header(header), .ask_length(length), .ask_came(now), .verdict_valid(verdict),
         .verdict_drop(drop), .verdict_marks(marks), .verdict_mark(mark), .left_valid(left),
-        .left_ready(left_ready), .left_header(header), .left_length(length),
+        .left_ready(left_ready), .left_verdict(left_verdict),
+        .left_header(header), .left_length(length),
         .left_entered(entered), .left_time(now), .left_octets(octets), .left_frames(frames),
         .message_waits(1'b0), .message_valid(message), .message_head(head),
         .message_feedback(feedback), .message_offset(offset), .message_delta(delta),
         .event_header(), .event_length(), .event_started(started), .event_time()
     );
     always @(negedge clk) begin
-        if (verdict) $display("v %0d %0d %0d", drop, marks, marks ? mark : 8'd0);
+        if (verdict) $display("a %0d %0d %0d", drop, marks, marks ? mark : 8'd0);
+        if (left_verdict) $display("d %0d %0d %0d", drop, marks, marks ? mark : 8'd0);
         if (message) $display("m %0d %0d %0d %0d", head, feedback, offset, delta);
     end
     initial begin
@@ -135,7 +139,7 @@ class PointReference:
         if name == "timer":
             self.timer, frame = NEVER, {}
         if name not in self.shell.clocks:
-            yield from ["v 0 0 0"] if name == "arrival" else []
+            yield from [f"{name[0]} 0 0 0"] if name in VERDICTS else []
             return
         queue = {"bytes": event.octets, "frames": event.frames, "capacity": CAPACITY}
         queue |= {"line_rate": LINE_RATE, "service_rate": SERVICE_RATE, "pausing": 0}
@@ -150,9 +154,9 @@ class PointReference:
             self.timer = max(self.timer, now + SOONEST)
         mark = self.cells.get(("frame", "mark", 0), 0)
         said = [self.cells.get(("message", key, 0), 0) for key in ("feedback", "offset", "delta")]
-        if name == "arrival":
+        if name in VERDICTS:
             marks = mark != event.mark
-            yield f"v {int(answer == DROP)} {int(marks)} {mark if marks else 0}"
+            yield f"{name[0]} {int(answer == DROP)} {int(marks)} {mark if marks else 0}"
         tells = answer == NOTIFY_HEAD or (answer == NOTIFY_ARRIVING and name != "timer")
         if tells and (name != "timer" or event.frames > 0):
             yield f"m {int(answer == NOTIFY_HEAD)} {' '.join(map(str, said))}"

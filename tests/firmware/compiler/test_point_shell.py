@@ -23,6 +23,12 @@ from tests.firmware.compiler.point_bench import (
 ALGORITHMS = {one.name: one for one in Registry.load().algorithms}
 CASES = {
     "red": (("arrival",), {"low": "10KB", "high": "60KB", "max_probability": "0.5"}),
+    "red departing": (
+        ("departure",),
+        {"mark": "departure", "low": "10KB", "high": "60KB", "max_probability": "0.5"},
+    ),
+    "codel": (("departure",), {"target": "50us", "interval": "30us"}),
+    "codel marking": (("departure",), {"target": "50us", "interval": "30us", "ecn": True}),
     "qcn-cp": (("arrival", "departure", "timer"), {"sampling": "head", "sample_base": "5KB"}),
     "bcn-cp": (("arrival",), {}),
     "pie": (
@@ -84,11 +90,11 @@ def _both(algorithm: Algorithm, shell: PointShell, settings: dict, folder: Path)
 @pytest.mark.parametrize("name", CASES)
 def test_shell_answers_as_the_kernels(name: str, tmp_path: Path) -> None:
     events, settings = CASES[name]
-    algorithm = ALGORITHMS[name]
+    algorithm = ALGORITHMS[name.split()[0]]
     expected, found = _both(algorithm, point_shell(algorithm, events), settings, tmp_path)
     assert found == expected
     said = {line.split()[0] for line in expected}
-    marks = [line for line in expected if line.startswith("v") and line != "v 0 0 0"]
+    marks = [line for line in expected if line[0] in "ad" and line[1:] != " 0 0 0"]
     assert "m" in said or marks  # the point was congested
 
 
@@ -110,6 +116,24 @@ FAULTS = {
     "a mark that is not read": ("red", "e_mark <= tos(ask_header);", "e_mark <= 8'd0;"),
     "a drop that is a forward": ("pie", "verdict_drop <= kernel_answer == 5;", ""),
     "a timer that is not kept": ("pie", "timer <= event_number == TIMER", "timer <= 1 ? NEVER : 0"),
+    "a departure without its answer": (
+        "codel",
+        "left_verdict <= event_number == DEPARTURE;",
+        "",
+    ),
+    "a drop at a departure that is a forward": ("codel", "verdict_drop <= kernel_answer == 5;", ""),
+    "a departure's mark that is not read": (
+        "red departing",
+        "e_mark <= tos(left_header);",
+        "e_mark <= 8'd0;",
+    ),
+    "a departure at another time": ("codel", "e_now <= left_time;", "e_now <= left_entered;"),
+    "a departure's queue of 16 bits": (
+        "red departing",
+        "e_octets <= left_octets;",
+        "e_octets <= left_octets[15:0];",
+    ),
+    "a time of entry of 40 bits": ("codel", "e_entered <= left_entered;", "e_entered <= now;"),
     "an array that is not written": ("af-qcn", "if (state_weight_write)", "if (0)"),
     "a source of 2 bits": ("af-qcn", "e_header[8*11 +: 8]}", "6'd0, e_header[8*11 +: 2]}"),
 }
@@ -119,7 +143,8 @@ FAULTS = {
 def test_a_planted_fault_is_found(fault: str, tmp_path: Path) -> None:
     name, right, wrong = FAULTS[fault]
     events, settings = CASES[name]
-    shell = point_shell(ALGORITHMS[name], events)
+    algorithm = ALGORITHMS[name.split()[0]]
+    shell = point_shell(algorithm, events)
     (file, text), *others = shell.sources
     assert right in text
     broken = PointShell(
@@ -130,5 +155,5 @@ def test_a_planted_fault_is_found(fault: str, tmp_path: Path) -> None:
         shell.columns,
         shell.clocks,
     )
-    expected, found = _both(ALGORITHMS[name], broken, settings, tmp_path)
+    expected, found = _both(algorithm, broken, settings, tmp_path)
     assert found != expected
