@@ -299,16 +299,16 @@ def is_ready(state, params, frame, now):
     begins = frame.feedback == SEND_FIRST or frame.feedback == SEND_ONLY
     if params.receive_buffers == 0 or not begins:
         return 1
-    taken = params.receive_buffers - state.buffers
-    if params.buffer_interval > 0 and taken > 0:
-        posted = min((now - state.posted) // params.buffer_interval, taken)
-        state.buffers += posted
-        state.posted += posted * params.buffer_interval
+    taken = max(params.receive_buffers - state.buffers, 0)
+    if params.buffer_interval > 0:
+        posted = min(max(now - state.posted, 0) // params.buffer_interval, taken)
+        state.buffers = min(state.buffers + posted, params.receive_buffers)
+        state.posted = min(state.posted + posted * params.buffer_interval, now)
     if state.buffers == 0:
         return 0
     if state.buffers >= params.receive_buffers:
         state.posted = now
-    state.buffers -= 1
+    state.buffers = max(state.buffers - 1, 0)
     return 1
 
 

@@ -83,6 +83,7 @@ def test_only_rnr_naks_without_progress_count(limit: int) -> None:
         for _ in range(times):
             while sends(driver, now) is not None:
                 pass
+            assert int(driver.state["not_ready"][0]) == 0
             answered(driver, expected, now, RNR_NAK | 1)
             now += 20 * US
     assert int(driver.state["not_ready"][0]) == (limit < 7)
