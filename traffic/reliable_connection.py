@@ -11,8 +11,8 @@ nothing more (9.7.6.1.3).
 
 A SEND takes a receive buffer of the responder. `receive_buffers` are posted at first, and one that
 was taken is posted again after `buffer_interval`. Without one the responder answers the first
-packet of the SEND with an RNR NAK, which has the code `min_rnr_timer` of a time (9.7.5.2.8, table
-45). The requester waits for that time and sends all from that packet on again; `rnr_retry` times in
+packet of the SEND with an RNR NAK, which has the code `min_rnr_timer` of a time (9.7.5.2.8).
+The requester waits for that time and sends all from that packet on again; `rnr_retry` times in
 a row without progress, then the connection has failed.
 
 An acknowledgement holds a PSN and the number of messages that are complete. So the requester keeps
@@ -212,7 +212,7 @@ def retry(state, params, flow):
 
 @compiled
 def rnr_time(code):
-    """ps for which a requester waits by the code of an RNR NAK (InfiniBand, volume 1, table 45)."""
+    """ps to wait after an RNR NAK with this code (InfiniBand, volume 1, 9.7.5.2.8)."""
     if code == 0:
         return 655_360 * US
     if code == 1:

@@ -28,7 +28,7 @@ TIMES_US = (
     *(5120, 7680, 10_240, 15_360, 20_480, 30_720, 40_960, 61_440, 81_920, 122_880, 163_840),
     *(245_760, 327_680, 491_520),
 )
-"""By code (InfiniBand, volume 1, table 45)."""
+"""By code (InfiniBand, volume 1, 9.7.5.2.8)."""
 NAMES = ("frames.sent", "frames.retransmitted", "naks.received", "timeouts")
 NAMES += ("messages.completed", "rc.failed", "rc.rnr_naks", "rc.not_ready")
 
@@ -58,6 +58,7 @@ def test_a_requester_waits_for_the_time_of_the_code(code: int) -> None:
     assert sends(driver, resumes - 1) is None
     assert [sends(driver, resumes) for _ in range(6)] == [*range(4, 10)]
     assert int(driver.state["rnr_naks"][0]) == 1
+    assert (driver.timeouts, driver.losses) == (0, 0)
 
 
 def test_a_late_rnr_nak_holds_nothing_back() -> None:
