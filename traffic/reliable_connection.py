@@ -9,6 +9,12 @@ back to the PSN of a NAK, and to its oldest one when no new packet is acknowledg
 does so `retry_count` times in a row without progress; then the connection has failed, and sends
 nothing more (9.7.6.1.3).
 
+A SEND takes a receive buffer of the responder. `receive_buffers` are posted at first, and one that
+was taken is posted again after `buffer_interval`. Without one the responder answers the first
+packet of the SEND with an RNR NAK, which has the code `min_rnr_timer` of a time (9.7.5.2.8).
+The requester waits for that time and sends all from that packet on again; `rnr_retry` times in
+a row without progress, then the connection has failed.
+
 An acknowledgement holds a PSN and the number of messages that are complete. So the requester keeps
 the length of each packet and when it left last, by which it counts what is acknowledged and
 measures round trips. ECN marks come back in CNPs alone, those of a notification point.
@@ -16,10 +22,10 @@ measures round trips. ECN marks come back in CNPs alone, those of a notification
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from tailback.plugin import (
     ACK,
@@ -33,7 +39,7 @@ from tailback.plugin import (
     Size,
     compiled,
 )
-from traffic.ack_coalescing import STATE_FIELDS, AckCoalescing, acknowledge, is_ack_due
+from traffic.ack_coalescing import STATE_FIELDS, US, AckCoalescing, acknowledge, is_ack_due
 from traffic.go_back_n import MS, NEGATIVE, go_back
 
 WINDOW = 1 << 12
@@ -45,6 +51,12 @@ MOST_RETRIES = 7
 """What the three bits of InfiniBand's retry counter hold."""
 WRITE, SEND_MESSAGE = 1, 2
 """ROCE_WRITE and ROCE_SEND of the engine's records."""
+SEND_FIRST, SEND_ONLY = 0x00, 0x04
+"""Opcodes of the packets that begin a SEND."""
+RNR_NAK, RNR_CODES = 0x20, 32
+"""`feedback` of an acknowledgement is this plus the code of a time: receiver not ready."""
+ENDLESS = 7
+"""The value of `rnr_retry` that sets no limit (InfiniBand, volume 1, 9.7.5.2.8)."""
 
 
 class ReliableConnection(AckCoalescing):
@@ -72,6 +84,24 @@ class ReliableConnection(AckCoalescing):
         WINDOW, ge=1, le=WINDOW, description="packets that may be under way at the most"
     )
     first_psn: int = Field(0, ge=0, lt=1 << 24, description="PSN of the first packet")
+    receive_buffers: int = Field(
+        0, ge=0, le=1 << 16, description="SENDs that the responder has room for; 0: for any number"
+    )
+    buffer_interval: Duration = Field(
+        0, ge=0, le=10**12, description="until a buffer that was taken is posted again; 0: never"
+    )
+    min_rnr_timer: int = Field(
+        12,
+        ge=0,
+        lt=RNR_CODES,
+        description="code of the time to wait after an RNR NAK: 1 is 10us, 12 640us, 0 655.36ms",
+    )
+    rnr_retry: int = Field(
+        ENDLESS,
+        ge=0,
+        le=ENDLESS,
+        description="RNR NAKs in a row without progress, until the connection fails; 7: any number",
+    )
 
     @field_validator("mtu")
     @classmethod
@@ -79,6 +109,14 @@ class ReliableConnection(AckCoalescing):
         if value not in PATH_MTUS:
             raise ValueError(f"a path MTU is {', '.join(map(str, PATH_MTUS))} octets")
         return value
+
+    @model_validator(mode="after")
+    def _has_buffers(self) -> Self:
+        if self.receive_buffers > 0 and self.operation != "send":
+            raise ValueError("'receive_buffers' is of SENDs: 'operation' has to be \"send\"")
+        if self.buffer_interval > 0 and self.receive_buffers == 0:
+            raise ValueError("'buffer_interval' needs 'receive_buffers' of 1 or more")
+        return self
 
     def answered_within(self) -> int:
         """The first answer has to be back before the timeout."""
@@ -110,9 +148,15 @@ STATE = np.dtype(
                 "before",  # sender: octets that were made before it
                 "retries",  # sender: in a row, without progress
                 "failed",  # sender: 1: there were too many
+                "resume",  # sender: ps, the end of the time after an RNR NAK
+                "rnr_naks",  # sender: that came
+                "rnr_retries",  # sender: of these in a row, without progress
+                "not_ready",  # sender: 1: there were too many
                 "awaits",  # receiver: 1: its fields are set up
                 "expected",  # receiver: the first packet that is missing
                 "asked",  # receiver: 1: a NAK was sent for it
+                "buffers",  # receiver: that are posted
+                "posted",  # receiver: ps, when the last of them was
                 *STATE_FIELDS,
             )
         ),
@@ -129,6 +173,17 @@ FAILED = Observed(
     "counter",
     note="the connection failed after retry_count retries without progress, and the rest of its "
     "messages was not sent; what lies on its way loses everything, or its timeout is too short",
+)
+RNR_NAKS = Observed(
+    "rnr_naks", "1", "RNR NAKs that came back: a SEND found no receive buffer", "counter"
+)
+NOT_READY = Observed(
+    "not_ready",
+    "1",
+    "connections that failed: no receive buffer after all RNR retries",
+    "counter",
+    note="the connection failed after rnr_retry RNR NAKs without progress, and the rest of its "
+    "messages was not sent; receive buffers are too few, or posted too slowly",
 )
 
 
@@ -155,16 +210,41 @@ def retry(state, params, flow):
         state.failed = 1
 
 
+@compiled
+def rnr_time(code):
+    """ps to wait after an RNR NAK with this code (InfiniBand, volume 1, 9.7.5.2.8)."""
+    if code == 0:
+        return 655_360 * US
+    if code == 1:
+        return 10 * US
+    return (20 + 10 * (code & 1)) * US << (code >> 1) - 1
+
+
+@compiled
+def wait_for_buffer(state, params, flow, code, now):
+    """Go back to the SEND that found no buffer, which is to wait, or fail after enough of these."""
+    state.nxt = state.una
+    state.deadline = NEVER
+    flow.flight = 0
+    state.resume = now + rnr_time(code)
+    state.rnr_retries = min(state.rnr_retries + 1, ENDLESS)
+    if params.rnr_retry < state.rnr_retries:
+        state.not_ready = 1
+
+
 def send(state, params, flow, frame, now, message):
     """Kernel: a packet may be sent, or the timeout is due."""
     begin(state, params, flow)
-    if state.failed != 0:
+    if state.failed != 0 or state.not_ready != 0:
         flow.next_frame = NEVER
         return NOTHING
     if state.deadline <= now:
         flow.timeouts += 1
         retry(state, params, flow)
         flow.next_frame = now
+        return NOTHING
+    if state.resume > now:
+        flow.next_frame = state.resume
         return NOTHING
     under_way = state.nxt - state.una
     if flow.held != 0 or state.nxt >= flow.available or under_way >= params.window:
@@ -189,20 +269,47 @@ def acknowledged(state, params, flow, frame, now, message):
     this end sent it last."""
     begin(state, params, flow)
     until = min(frame.sequence, flow.highest, state.una + WINDOW)
-    frame.created = state.left[(max(until, 1) - 1) % WINDOW]
+    ready = frame.feedback < RNR_NAK
+    answered = max(until, 1) - 1 if ready else max(until, 0)
+    frame.created = state.left[answered % WINDOW]
     if frame.feedback == NEGATIVE:
         flow.naks += 1
+    if not ready:
+        state.rnr_naks += 1
     if until > state.una:
         for packet in range(state.una, until):
             flow.acked += state.octets[packet % WINDOW]
         state.una = until
         state.nxt = max(state.nxt, state.una)
         state.retries = 0
+        state.rnr_retries = 0
         state.deadline = NEVER if state.una == state.nxt else now + params.timeout
-    if frame.feedback == NEGATIVE and frame.sequence == state.una and state.una < state.nxt:
-        retry(state, params, flow)
+    if frame.sequence == state.una and state.una < state.nxt:
+        if frame.feedback == NEGATIVE:
+            retry(state, params, flow)
+        elif not ready:
+            wait_for_buffer(state, params, flow, frame.feedback & RNR_CODES - 1, now)
     flow.next_frame = now
     return NOTHING
+
+
+@compiled
+def is_ready(state, params, frame, now):
+    """1 if a packet begins no SEND, or takes a posted buffer; 0 if there is none for it."""
+    begins = frame.feedback == SEND_FIRST or frame.feedback == SEND_ONLY
+    if params.receive_buffers == 0 or not begins:
+        return 1
+    taken = max(params.receive_buffers - state.buffers, 0)
+    if params.buffer_interval > 0:
+        posted = min(max(now - state.posted, 0) // params.buffer_interval, taken)
+        state.buffers = min(state.buffers + posted, params.receive_buffers)
+        state.posted = min(state.posted + posted * params.buffer_interval, now)
+    if state.buffers == 0:
+        return 0
+    if state.buffers >= params.receive_buffers:
+        state.posted = now
+    state.buffers = max(state.buffers - 1, 0)
+    return 1
 
 
 def arrived(state, params, flow, frame, now, message):
@@ -210,13 +317,19 @@ def arrived(state, params, flow, frame, now, message):
     if state.awaits == 0:
         state.awaits = 1
         state.expected = params.first_psn
+        state.buffers = params.receive_buffers
     if frame.kind == ACK:
         answers = acknowledge(state, params, flow)
     elif frame.sequence == state.expected:
-        state.expected += 1
-        requested = frame.delta & 1
-        answers = is_ack_due(state, params, flow, 0, requested | state.asked, now)
-        state.asked = 0
+        if is_ready(state, params, frame, now) == 1:
+            state.expected += 1
+            requested = frame.delta & 1
+            answers = is_ack_due(state, params, flow, 0, requested | state.asked, now)
+            state.asked = 0
+        else:
+            answers = acknowledge(state, params, flow)
+            state.asked = 1
+            message.feedback = RNR_NAK | params.min_rnr_timer
     elif frame.sequence > state.expected:
         answers = NOTHING if state.asked != 0 else acknowledge(state, params, flow)
         state.asked = 1
@@ -235,7 +348,7 @@ RELIABLE_CONNECTION: Algorithm = Algorithm(
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived},
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
-    columns=(FAILED,),
+    columns=(FAILED, RNR_NAKS, NOT_READY),
     leaves_control=True,
     counts=("timeouts", "naks"),
 )

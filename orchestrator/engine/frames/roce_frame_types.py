@@ -66,6 +66,10 @@ ACK_SYNDROME = 0x1F
 """AETH: an acknowledgement without end-to-end credits (InfiniBand, volume 1, 9.7.5.1.2)."""
 NAK_SYNDROME = 0x60
 """AETH: a negative acknowledgement, PSN sequence error."""
+RNR_SYNDROME = 0x20
+"""AETH: a negative acknowledgement, receiver not ready, plus the code of a time in five bits."""
+SYNDROME_TYPE = 0x60
+"""Bits of a syndrome that tell an ACK, an RNR NAK and a NAK apart."""
 RETH_OCTETS = 16
 MIGRATED = 0x40
 """Bit of the octet behind the opcode: the connection's path is the migrated one, as ever."""
@@ -149,7 +153,7 @@ def _acknowledgement() -> FrameType:
     return FrameType(
         ROCE_ACK,
         "RoCEv2 ACK",
-        "an acknowledgement of a RoCEv2 reliable connection: AETH with ACK or NAK",
+        "an acknowledgement of a RoCEv2 reliable connection: AETH with ACK, NAK or RNR NAK",
         ACK_OCTETS,
         _EXTENDED + 4,
         [

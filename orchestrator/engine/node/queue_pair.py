@@ -16,7 +16,9 @@ from orchestrator.engine.frames.roce_frame_types import (
     NAK_SYNDROME,
     ONLY,
     PSN_MASK,
+    RNR_SYNDROME,
     SEND_FIRST,
+    SYNDROME_TYPE,
     WRITE_FIRST,
     extend_sequence,
     payload_octets,
@@ -83,14 +85,16 @@ def describe_packet(flow: Flow, message: Message, frame: Frame, requests_ack: in
 @compiled
 def describe_ack(w: World, flow: Flow, frame: Frame) -> None:
     """Write PSN, syndrome and MSN of an acknowledgement into its descriptor. `frame.sequence` is
-    the segment that is expected, `frame.feedback` 0 or what a transport has for a NAK."""
+    the segment that is expected, `frame.feedback` 0, 1 for a NAK or the syndrome of an RNR NAK."""
     done = flow.arriving - flow.first_message
     if flow.arriving < flow.last_message:
         inside = frame.sequence - w.messages[flow.arriving].first
         done += max(inside, 0) // operation_frames(flow)
-    is_nak = frame.feedback != 0
-    frame.sequence = (frame.sequence - (0 if is_nak else 1)) & PSN_MASK
-    frame.feedback = NAK_SYNDROME if is_nak else ACK_SYNDROME
+    frame.sequence = (frame.sequence - (1 if frame.feedback == 0 else 0)) & PSN_MASK
+    if frame.feedback == 0:
+        frame.feedback = ACK_SYNDROME
+    elif frame.feedback & SYNDROME_TYPE != RNR_SYNDROME:
+        frame.feedback = NAK_SYNDROME
     frame.delta = done & PSN_MASK
     frame.created = 0
     frame.offset = 0
@@ -99,7 +103,9 @@ def describe_ack(w: World, flow: Flow, frame: Frame) -> None:
 @compiled
 def read_ack(flow: Flow, frame: Frame) -> None:
     """Give an acknowledgement the `sequence` and the `feedback` that its transport wrote."""
+    not_ready = frame.feedback & SYNDROME_TYPE == RNR_SYNDROME
     is_nak = frame.feedback == NAK_SYNDROME
     known = extend_sequence(frame.sequence, flow.highest)
-    frame.sequence = known if is_nak else known + 1
-    frame.feedback = 1 if is_nak else 0
+    frame.sequence = known if is_nak or not_ready else known + 1
+    if not not_ready:
+        frame.feedback = 1 if is_nak else 0

@@ -25,6 +25,7 @@ from orchestrator.engine.frames.roce_frame_types import (
     NAK_SYNDROME,
     ONLY,
     RETH_OCTETS,
+    RNR_SYNDROME,
     ROCE_TYPES,
     SEND_FIRST,
     WRITE_FIRST,
@@ -45,6 +46,7 @@ EVERY = [
 ]
 WITH_RETH = (WRITE_FIRST, WRITE_FIRST + ONLY)
 OPCODES = [first + more for first in (SEND_FIRST, WRITE_FIRST) for more in (0, MIDDLE, LAST, ONLY)]
+SYNDROMES = (ACK_SYNDROME, NAK_SYNDROME, *(RNR_SYNDROME | code for code in (0, 1, 12, 31)))
 BTH_FIELDS = {"opcode", "m", "padcnt", "tver", "p_key", "destqp", "a", "psn"}
 FIELDS = [
     *(f"infiniband.bth.{name}" for name in sorted(BTH_FIELDS)),
@@ -100,13 +102,13 @@ def _blank(kind: int, rng: random.Random) -> np.record:
 
 
 def packets(options: HeaderOptions, rng: random.Random) -> list[Packet]:
-    """Every opcode with full and with odd payloads, both answers, a CNP."""
+    """Every opcode with full and with odd payloads, all answers, a CNP."""
     found = [
         data(opcode, payload, rng, options)
         for opcode in OPCODES
         for payload in (256, 4096, *((1, 30) if opcode in WITH_RETH else (LEAST_PAYLOAD, 30, 33)))
     ]
-    found += [answer(syndrome, rng, options) for syndrome in (ACK_SYNDROME, NAK_SYNDROME)]
+    found += [answer(syndrome, rng, options) for syndrome in SYNDROMES]
     return [*found, notification(rng, options)]
 
 

@@ -35,7 +35,7 @@ SAMPLE = (
     *("par-gbn", "pareto-longest", "pie-storm", "red-notect", "sel-jit-trimn1", "sel-small-01-3"),
     *("src-bernoulli", "src-pareto-onoff-2", "src-random-flows", "storm-nobody", "storm-pause"),
     *("scheduler-turns", "scheduler-strict", "scheduler-deficit", "scheduler-ets", "link-stages"),
-    *("buffer-alphas", "buffer-headroom", "rc-few", "red-by-class"),
+    *("buffer-alphas", "buffer-headroom", "rc-few", "rc-not-ready", "red-by-class"),
     *("swift-one", "timely-low", "trace-2", "wd-drop-pfc", "wd-empty"),
 )
 """Plans of the corpus that use every algorithm and reach most branches for the least work; each has

@@ -83,6 +83,20 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
         ],
         f"{POINT}.high=16KB",
     ),
+    "not-ready": (
+        [
+            'nodes.h{1..3}.reaction_point={plugin="dcqcn-rp"}',
+            'nodes.d.notification_point={plugin="notification-point", preset="dcqcn"}',
+            'traffic.t.plugin="messages"',
+            'traffic.t.size="30KB"',
+            "traffic.t.count=10",
+            'traffic.t.interval="400us"',
+            'traffic.t.transport={plugin="rc", operation="send", window=16, receive_buffers=2, '
+            'buffer_interval="2ms", min_rnr_timer=3}',
+            POINT + '={plugin="red", low="14999B", high="15KB", max_probability=1}',
+        ],
+        f"{POINT}.high=16KB",
+    ),
     "nscc": (
         [
             'nodes.h{1..3}.reaction_point={plugin="nscc", base_rtt="50us", target="40us"}',
