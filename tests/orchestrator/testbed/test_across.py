@@ -252,8 +252,8 @@ def test_agents_and_controllers_end_in_good_order(told):
 def test_the_papers_experiment_over_four_machines(tmp_path: Path):
     """NetFPGA-QCN, figure 11, its first second: what one machine alone measures.
 
-    At a fifth of real time two cores keep up with nine nodes. A busy machine distorts runs, and they
-    say so: then the figures need only be plausible.
+    At a fifth of real time two cores keep up with nine nodes. A busy machine distorts runs, and
+    they say so: then the figures need only be plausible.
     """
     plan = plans.figure11(whole=False)
     done = run_job(SCENARIOS + "paper", str(tmp_path), plan.to_toml(), None, 0, PACE)
