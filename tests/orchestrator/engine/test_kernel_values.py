@@ -246,15 +246,15 @@ def test_a_refused_value_does_not_reach_the_engine_and_is_found_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever drives the world: records of a run with a fault are not made."""
-    sent = "entity.timer = -5\n    entity.window = -state.count\n    return 0"
-    mine = made(tmp_path, "reaction_point", {"start": ACTIVE, "sent": sent, "timer": QUIET}, {})
+    sent = "entity.active = 2\n    entity.window = -state.count\n    return 0"
+    mine = made(tmp_path, "reaction_point", {"start": ACTIVE, "sent": sent}, {})
     assembly = assemble(with_algorithm(monkeypatch, mine, plan_with("reaction_point")))
     run_until(assembly, US * 100)
     limiters = assembly.world.limiters
     assert assembly.world.flows["frames_sent"].sum() > 0
-    assert (limiters["timer"] == NEVER).all()
+    assert (limiters["active"] == 1).all()
     assert (limiters["window"] == 0).all()
-    with pytest.raises(BadInput, match=r"limiter\.timer to -5"):
+    with pytest.raises(BadInput, match=r"limiter\.active to 2"):
         Share.of(assembly, ["nic"])
 
 
