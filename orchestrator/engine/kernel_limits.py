@@ -159,8 +159,7 @@ def bounded_values(limits: Limits, entity: Any, frame: Any) -> Bounded:
         known = numbered_bounds(word if place == ENTITY else "frame") if word else {}
         for field in sorted(limits.settable(place) or ()):
             if field in known:
-                most = limits.named if field == "timers" else None
-                values = [int(value) for value in np.atleast_1d(record[field])[:most]]
+                values = [int(value) for value in np.atleast_1d(record[field])]
                 found.append((known[field][1], record, values))
     return found
 
@@ -174,7 +173,9 @@ def breach_of(
     """
     after = bounded_values(limits, entity, frame)
     for (bounds, record, values), (*_, held) in zip(after, before, strict=True):
-        for value, old in zip(values, held, strict=True):
+        for place, (value, old) in enumerate(zip(values, held, strict=True)):
+            if value != old and bounds.field == "timers" and place >= limits.named:
+                return timer_sentence(place, limits.named)
             if value != old and not bounds.hold(value, record):
                 return value_sentence(bounds, value)
     if answer in limits.sending and int(message.kind) not in limits.kinds:

@@ -120,7 +120,7 @@ def _assigned(
             yield node.lineno, cause, remedy
         elif field == "timers" and isinstance(node, ast.Subscript):
             place = _number(node.slice, function)
-            if place is not None and not -limits.named <= place < limits.named:
+            if place is not None and not 0 <= place < limits.named:
                 yield node.lineno, *timer_sentence(place, limits.named)
 
 

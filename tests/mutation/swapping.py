@@ -21,6 +21,7 @@ class Swapping:
         self._path = path
         self._code = compile(text, path, "exec", dont_inherit=True)
         self._held: defaultdict[str, list[FunctionType]] = defaultdict(list)
+        gc.unfreeze()  # what is frozen is not among the objects
         for thing in gc.get_objects():
             # by its type: a weak proxy would be asked for what it stands for, which may be gone
             if issubclass(type(thing), FunctionType) and thing.__code__.co_filename == path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import signal
 import sys
@@ -98,6 +99,7 @@ def test_code_is_exchanged_for_everybody_who_has_it(file: Path):
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     clip, box = made.clip, made.Box()
+    gc.freeze()  # as tests/conftest.py does with what it has collected
     swapping = Swapping(str(file), TEXT)
     changed = swapping.change(TEXT.replace("value // unit", "value * unit"))
     assert changed is not None

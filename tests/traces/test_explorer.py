@@ -56,6 +56,8 @@ def test_curves_are_the_runs_own(make_run: Callable[..., Run]) -> None:
     assert len(times) == len(drawn)
     assert times[[0, -1]] == pytest.approx(run.times_ps[[0, -1]] / 1e12, abs=1e-6)
     assert [name for name, _, _ in data["phases"]] == list(run.phases)
+    assert data["events"]
+    assert [time for time, _ in data["events"]] == [one.time_ps / 1e12 for one in run.events]
     points = sum(len(unpacked(one["t"])) for panel in data["panels"] for one in panel["curves"])
     assert points <= MOST_POINTS
 

@@ -45,6 +45,34 @@ QUIET = {name: {"duplicated": 0, "reordered": 0} for name in LINKS}
             "Lost outside the emulated queues: 7 at switch.",
         ),
         ({"capture_lost": 5}, "Captures lack 5 frames."),
+        *(
+            ({"datapath": found}, f"{text}.")
+            for found, text in (
+                ({"arrivals": "by the kernel"}, "Times of arrival were taken by the kernel"),
+                (
+                    {"arrivals": "by the kernel", "waited_s": {"p99": 4e-6}},
+                    "Times of arrival were taken by the kernel; 99 % waited at most 4 µs to be "
+                    "taken in",
+                ),
+                ({"departures": "by NICs"}, "Times of departure were taken by NICs"),
+                (
+                    {"departures": "by NICs", "left": {"late_s": {"p99": 3e-6}}},
+                    "Times of departure were taken by NICs; 99 % left at most 3 µs late",
+                ),
+                (
+                    {"clocks": {"a": {"error_s": 2e-6}, "b": {"error_s": 5e-6}, "c": {}}},
+                    "Clocks of NICs were joined to the system's to within 5 µs",
+                ),
+                (
+                    {"launched": {"behind": 2, "missed": 0}},
+                    "Frames were launched by NICs; of their times went wrong: 2 behind",
+                ),
+                (
+                    {"launched": {"missed": 0}},
+                    "Frames were launched by NICs; of their times went wrong: none",
+                ),
+            )
+        ),
         (
             {"stalls": {"count": 0, "floor_s": 5e-5, "felt": 0}},
             "Stalls of its data path: none above 50 µs.",

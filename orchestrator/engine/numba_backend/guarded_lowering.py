@@ -196,7 +196,7 @@ class GuardedLower(PlainLower):
             builder, self.loadvar(index.name), self.typeof(index.name), types.int64
         )
         named = self._field(record, pointer, "named")
-        with builder.if_then(builder.icmp_signed(">=", place, named), likely=False):
+        with builder.if_then(builder.icmp_unsigned(">=", place, named), likely=False):
             self._note(kernel_guards.TIMER_PLACE, place, named)
 
     def _lower_answer(self, answer: Any, answers: Collection[int], limits: Limits) -> None:

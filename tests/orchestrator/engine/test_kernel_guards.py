@@ -18,7 +18,7 @@ from orchestrator.algorithm import congestion_point, delay_line, reaction_point,
 from orchestrator.engine import kernel_guards
 from orchestrator.engine.jit import DISABLED
 from orchestrator.errors import BadInput
-from orchestrator.plan import Plan
+from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.algorithm_params import Params
 from orchestrator.progress import silent
 from orchestrator.registry import GROUP, Registry
@@ -53,6 +53,7 @@ FIRST = 13
 
 FAULTS = {
     "answer 77": ("return 76 + state.count", 0, "it answered 77", "0, 1, 2"),
+    "answer 64": ("return 63 + state.count", 0, "it answered 64", "0, 1, 2"),
     "answer -3": ("return state.count - 4", 0, "it answered -3", "0, 1, 2"),
     "answer of a lane too high": ("return 23 + state.count", 0, "it answered 24", "0, 1, 2"),
     "division": ("return state.count // state.zero", 0, "by 0", "test the divisor"),
@@ -74,12 +75,23 @@ FAULTS = {
     "index in place": ("state.row[state.count + 3] += 1\n    return 0", 0, "index 4", "0 to 3"),
     "index as a number": ("state.row[7] = 1\n    return 0", 0, "index 7 is beyond", "0 to 3"),
     "index of two": ("state.grid[2, state.count + 1] = 1\n    return 0", 0, "index 2", "0 to 1"),
+    "index of the first of two": (
+        "state.grid[state.count + 2, 0] = 1\n    return 0", 0, "index 3", "0 to 2"),
     "index of rows": ("return state.grid[state.count + 2][1]", 0, "index 3", "0 to 2"),
     "index of a table": ("return TABLE[state.count + 2] * 0", 0, "ind", "bound the index"),
     "drop": ("return 4 + state.count", 0, "it answered 5", "declare `drops`"),
     "lane": ("return 16 + state.count", 0, "it answered 17", "declare `changes_lane`"),
 }  # fmt: skip
 """Name -> body, line in it (None: in the helper), cause, remedy."""
+ENDS = {
+    "index": "state.row[state.zero - 4] = state.row[state.zero + 3]\n    return 0",
+    "index of two": "state.grid[state.zero + 2, state.zero - 2] = 1\n    return 0",
+    "shift": "state.much = 1 << (state.zero + 62)\n    return now >> (state.zero + 63)",
+    "product": "state.much = (state.zero - 2) * (1 << 62)\n    return 0",
+    "message that is not sent": "message.kind = 99\n    message.feedback = 64\n    return 0",
+    "feedback of a CNP": "message.kind = 15\n    message.feedback = 64\n    return 1",
+}
+"""Name -> body of a kernel that goes as far as it may."""
 
 
 class Nothing(Params):
@@ -108,15 +120,23 @@ def module_of(folder: Path, name: str, body: str) -> ModuleType:
     return module
 
 
+def with_algorithm(
+    monkeypatch: pytest.MonkeyPatch, algorithm: object, table: Table
+) -> ResolvedPlan:
+    """A plan with an algorithm called `mine`."""
+    point = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [algorithm])
+    return Plan(**table).check(Registry([*entry_points(group=GROUP), point]))
+
+
 def simulate(monkeypatch: pytest.MonkeyPatch, algorithm: object, table: Table) -> str:
     """Run a plan with an algorithm called `mine`; the text of its refusal."""
-    point = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [algorithm])
-    registry = Registry([*entry_points(group=GROUP), point])
-    resolved = Plan(**table).check(registry)
+    resolved = with_algorithm(monkeypatch, algorithm, table)
     with pytest.raises(BadInput) as caught:
         Simulated().run(resolved, silent)
     assert caught.value.exit_code == 2
-    return str(caught.value)
+    text = str(caught.value)
+    assert " or " not in text.partition("_guarded_in_test")[0], "it blames other kernels, too"
+    return text
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -141,6 +161,17 @@ def test_one_sentence_with_plugin_kernel_line_value_and_remedy(
         assert f"{module.__file__}:10: kernel share: " in text
     assert cause in text
     assert remedy in text
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_ends_of_what_is_accepted_are_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    module = module_of(tmp_path, name, ENDS[name])
+    mine = congestion_point("mine", "for a test", Nothing, STATE, arrival=module.kernel)
+    table = line_of_three()
+    table["nodes"]["switch"]["congestion_point"] = {"plugin": "mine"}
+    assert Simulated().run(with_algorithm(monkeypatch, mine, table), silent).data_frames > 0
 
 
 OF_KINDS = {
@@ -188,7 +219,7 @@ def test_a_sound_run_after_a_fault_is_a_sound_run(
 @pytest.mark.skipif(DISABLED, reason="it is what this runs")
 def test_uncompiled_kernels_are_refused_alike() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    some = "answer or division or every_kind or index"
+    some = "answer or division or every_kind or index or ends"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
         [*command, "-k", some], env=environment, capture_output=True, text=True, check=False

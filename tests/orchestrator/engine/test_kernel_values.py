@@ -17,11 +17,13 @@ import pytest
 
 from orchestrator import algorithm as kinds
 from orchestrator.algorithm import ENTITIES
+from orchestrator.assembly import assemble
+from orchestrator.assembly.recording_builder import Share
 from orchestrator.engine.jit import DISABLED
 from orchestrator.engine.kernel_limits import Limits
 from orchestrator.engine.kernel_mistakes import KernelMistake
 from orchestrator.engine.kernel_rules import check_rules
-from orchestrator.engine.records import NEVER
+from orchestrator.engine.records import MOST_TIMERS, NEVER
 from orchestrator.engine.settable_fields import (
     BOUNDS,
     RECORDS,
@@ -30,14 +32,18 @@ from orchestrator.engine.settable_fields import (
     numbered_bounds,
     word_of,
 )
+from orchestrator.errors import BadInput
+from orchestrator.progress import silent
+from orchestrator.targets.simulated import Simulated
 from tests.orchestrator.engine.test_kernel_guards import (
     STATE,
     Nothing,
     module_of,
     no_modules_stay,
     simulate,
+    with_algorithm,
 )
-from tests.orchestrator.worlds import Table, line_of_three
+from tests.orchestrator.worlds import US, Table, line_of_three, run_until
 
 _ = no_modules_stay
 
@@ -105,6 +111,8 @@ CASES: dict[str, tuple[str, dict[str, str], dict[str, Any], str, str]] = {
         "arrived": QUIET, "acknowledged": QUIET}, {}, "segment -1", "so far, counted from 0"),
     "segment beyond the last": ("transport", {"send": SEGMENT.format("10**6"),
         "arrived": QUIET, "acknowledged": QUIET}, {}, "segment 1000000", "so far, counted from 0"),
+    "segment behind the last": ("transport", {"send": SEGMENT.format("entity.available"),
+        "arrived": QUIET, "acknowledged": QUIET}, {}, "it sends segment ", "counted from 0"),
     "losses below 0": ("transport", {"send": "entity.losses -= 1\n    return 0",
         "arrived": QUIET, "acknowledged": QUIET}, {}, "flow.losses to -1", "0 to NEVER"),
 }  # fmt: skip
@@ -217,7 +225,7 @@ def test_a_record_by_another_name_and_a_message_have_their_rules(tmp_path: Path,
 
 def test_a_timer_of_a_place_without_a_name_is_refused(tmp_path: Path) -> None:
     body = "entity.timers[{}] = now + 9\n    return 0"
-    for place, right in ((0, True), (1, False), (-1, True), (-2, False), (3, False)):
+    for place, right in ((0, True), (1, False), (-1, False), (3, False)):
         folder = tmp_path / f"at {place}".replace("-", "below ")
         mine = made(folder, "reaction_point", {"sent": body.format(place)}, {"timers": ("one",)})
         if right:
@@ -227,15 +235,42 @@ def test_a_timer_of_a_place_without_a_name_is_refused(tmp_path: Path) -> None:
                 check_rules(mine.kernels["sent"], mine.limits("sent"))
 
 
-@pytest.mark.skipif(DISABLED, reason="machine code notes it")
+@pytest.mark.parametrize("place", [1, -1])
 def test_a_computed_place_of_a_timer_without_a_name_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    body = "entity.active = 1\n    entity.timers[state.count] = now + 9\n    return 0"
+    body = f"entity.active = 1\n    entity.timers[{place} * state.count] = now + 9\n    return 0"
     mine = made(tmp_path, "reaction_point", {"start": body}, {"timers": ("one",)})
     text = simulate(monkeypatch, mine, plan_with("reaction_point"))
-    assert "limiter.timers[1]" in text
+    assert f"limiter.timers[{place % MOST_TIMERS if DISABLED else place}]" in text
     assert "it names 1 (0 to 0)" in text
+
+
+@pytest.mark.parametrize("length", ["entity.headers", "9216"])
+def test_the_shortest_and_the_longest_frame_are_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: str
+) -> None:
+    body = f"entity.length = {length}\n    return 100000000"
+    mine = made(tmp_path, "traffic", {"next": body}, {})
+    resolved = with_algorithm(monkeypatch, mine, plan_with("traffic"))
+    assert Simulated().run(resolved, silent).data_frames > 0
+
+
+@pytest.mark.skipif(DISABLED, reason="uncompiled, the first one raises")
+def test_a_refused_value_does_not_reach_the_engine_and_is_found_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever drives the world: records of a run with a fault are not made."""
+    sent = "entity.active = 2\n    entity.window = -state.count\n    return 0"
+    mine = made(tmp_path, "reaction_point", {"start": ACTIVE, "sent": sent}, {})
+    assembly = assemble(with_algorithm(monkeypatch, mine, plan_with("reaction_point")))
+    run_until(assembly, US * 100)
+    limiters = assembly.world.limiters
+    assert assembly.world.flows["frames_sent"].sum() > 0
+    assert (limiters["active"] == 1).all()
+    assert (limiters["window"] == 0).all()
+    with pytest.raises(BadInput, match=r"limiter\.active to 2"):
+        Share.of(assembly, ["nic"])
 
 
 HELPERS = {
@@ -291,7 +326,7 @@ def test_uncompiled_kernels_are_refused_alike() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
-        [*command, "-k", "without_a_meaning"],
+        [*command, "-k", "without_a_meaning or without_a_name or longest_frame"],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

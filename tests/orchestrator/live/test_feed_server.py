@@ -193,6 +193,17 @@ def test_a_watcher_that_takes_nothing_loses_rows_that_are_counted_and_stops_nobo
     context.destroy(linger=0)
 
 
+def test_a_batch_of_rows_is_as_large_as_it_may_be(
+    session: Session, serving: feed_server.FeedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows(session, 1000)
+    for octets, most in ((24 * 40, 40), (24 * 40 + 23, 40), (7, 1)):
+        monkeypatch.setattr(feed_server, "BATCH_OCTETS", octets)
+        samples = serving._samples(feed_server.Watcher(b"watcher", 0.0))
+        assert samples is not None
+        assert samples.times_ps.nbytes + samples.values.nbytes == 24 * most
+
+
 def test_a_watcher_connects_again_and_misses_nothing(session: Session, folder: Path) -> None:
     address = session_registry.address_in(folder, session.run) or ""
     first = feed_server.FeedServer(session, address)

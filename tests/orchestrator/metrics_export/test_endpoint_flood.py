@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from wsgiref.simple_server import WSGIRequestHandler
 
 import pytest
 
@@ -147,3 +148,15 @@ def test_octets_that_are_no_request_fill_no_terminal(capfd: pytest.CaptureFixtur
                     pass
         assert samples(fetched(endpoint.url)[1])
     assert capfd.readouterr().err == ""
+
+
+def test_a_mistake_in_a_request_is_reported_and_a_peer_that_left_is_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with bounded_server.BoundedServer(("127.0.0.1", 0), WSGIRequestHandler) as server:
+        for error, reported in ((ConnectionResetError("it left"), False), (KeyError("k"), True)):
+            try:
+                raise error
+            except (ConnectionResetError, KeyError):
+                server.handle_error(None, ("127.0.0.1", 1))
+            assert ("KeyError" in capsys.readouterr().err) is reported

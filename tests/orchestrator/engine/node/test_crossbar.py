@@ -105,6 +105,24 @@ def test_room_is_kept_until_the_frame_left_the_output(kept: bool) -> None:
         assert side.frames_out + other.frames_out >= out.frames_out + out.frames
 
 
+def test_frames_pass_two_switches_with_inputs() -> None:
+    """A long frame makes room for several short ones, which the second switch orders anew."""
+    plan = rack(3, {"speedup": "2"}, buffer=3_000)
+    plan["nodes"]["next"] = dict(plan["nodes"]["rack"])
+    plan["links"]["middle"] = {"ends": ["rack", "next"], "rate": LINK}
+    plan["links"]["d0"] = {"ends": ["next", "d0"], "rate": LINK}
+    plan["traffic"]["t2"]["frame"] = 100
+    plan["timeline"] = [{"at": MS, "stop": f"t{n}"} for n in range(3)]
+    plan["duration"] = 4 * MS
+    assembly = assembled(plan)
+    for _ in run_in_steps(assembly, 30):
+        audit(assembly.world)
+    flows, queues = assembly.world.flows, assembly.world.queues
+    received = flows["frames_received"].sum()
+    assert flows["frames_sent"].sum() - queues["frames_dropped"].sum() == received > 1_000
+    assert not queues["bytes"].any()
+
+
 @pytest.mark.parametrize("sampling", ["occupancy-random", "occupancy-max", "arrival"])
 def test_who_is_told(sampling: str) -> None:
     """Ten frames for a free output come with every one that backs up: only arrivals accuse them."""

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.assembly.lazy_eligibility import MOST_FLOWS
 from orchestrator.assembly.live_commands import Command, commands_for, insert
+from orchestrator.engine.node.actors import WAKE_FLOW
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.records import CNM, DISABLE_LAZINESS, NEVER, START_FLOW, STOP_FLOW
 from orchestrator.plan import Plan
@@ -19,6 +20,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.frame_audit import audit
 from orchestrator.targets.parallel.parallel_run import ParallelRun
 from tests.orchestrator.engine.node import test_lazy_egress
+from tests.orchestrator.engine.node.bench import actor_of
 from tests.orchestrator.engine.node.test_lazy_egress import (
     changed,
     fan,
@@ -265,6 +267,17 @@ def test_a_flow_that_is_stopped_and_started_again_at_one_instant() -> None:
     assert late(one)
     assert not late(other)
     same(one, other)
+
+
+def test_a_flow_that_was_stopped_has_no_event() -> None:
+    one = prompt(line_of_three())
+    run_until(one, US)
+    wakes = one.world.tree[len(one.world.tree) // 2 :, 0]
+    actor = actor_of(one.world, WAKE_FLOW, 0)
+    assert wakes[actor] != NEVER
+    assert insert(one.world, US, [Command(STOP_FLOW, 0, 0)])
+    run_until(one, US + 1)
+    assert wakes[actor] == NEVER
 
 
 def test_who_stops_after_so_many_events_goes_on_the_same() -> None:
