@@ -304,11 +304,15 @@ def test_a_queue_wakes_for_the_timers_that_were_set(
         assert bench.queue(1) == NEVER
 
 
-@pytest.mark.parametrize("timer", ["congestion_point_timer", "pause_timer", "watchdog_timer"])
-def test_a_timer_of_a_queue_is_over_at_its_instant(timer: str) -> None:
+@pytest.mark.parametrize(
+    ("owner", "row"), [("congestion_point", "point"), ("pause", "pause"), ("watchdog", "watch")]
+)
+def test_a_timer_of_a_queue_is_over_at_its_instant(owner: str, row: str) -> None:
     """One that is due later stays, and the queue wakes for it."""
     bench = busy()
     queue = bench.world.queues[0]
+    queue[owner] = bench.rows[row]
+    timer = f"{owner}_timer"
     for later in (0, 1):
         queue[timer] = BUSY + later
         wake_alone(bench.world, actor_of(bench.world, WAKE_QUEUE, 0), BUSY)
