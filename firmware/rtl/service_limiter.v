@@ -4,7 +4,7 @@
 // long-run rate is exact and there is no burst. A frame takes its time at the gain of the clock in
 // which it starts; another gain counts from the next frame on, and what was saved at the gain before
 // (less than a clock, which may be worth several at the new one) is given up. With `keeps` a frame has
-// left that has not started yet, or never will: what is earned meanwhile is kept for the one that does.
+// left that has not started yet, or does not start: what is earned meanwhile is kept for the one that does.
 `default_nettype none
 
 module service_limiter (

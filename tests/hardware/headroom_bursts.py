@@ -39,7 +39,8 @@ HOLD_MS, CYCLE_MS, LEAD_MS = 300, 500, 40
 """The queue is held for HOLD_MS of each CYCLE_MS; a burst begins LEAD_MS after the hold."""
 MARGIN_PS = 5 * MS
 """Before a release, behind the last frame of a burst."""
-FLOW_OF_NIC1, FLOW_OF_NIC2, FLOW_BESIDE = 0, 1, 2
+FLOW_BESIDE, FLOW_OF_NIC1, FLOW_OF_NIC2 = 0, 1, 2
+"""By source, then by name: beside, load1, load2."""
 
 
 @dataclass(frozen=True)

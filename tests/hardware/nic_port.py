@@ -54,5 +54,5 @@ def captured_device(
     capture = run(plan, target="simulated", out=None).recording.captures[0]
     file, described = folder / "nic.pcapng", folder / "dut.toml"
     write(file, replace(capture, octets=renumbered(capture.octets)))
-    described.write_text(f'capture = "{file}"\naddress = "10.0.0.5"\n{does}')
+    described.write_text(f'capture = "{file}"\naddress = "10.0.0.3"\n{does}')
     return Device.read(described)

@@ -99,7 +99,7 @@ def measure(outcome: Outcome, device: Device, dscps: Sequence[int]) -> Measured:
     stood = stalls(outcome.result["fidelity"])
     lapse = device.quantum_ps * QUANTA_LEFT
     found: Measured = {}
-    for flow, dscp in enumerate(dscps):
+    for flow, dscp in enumerate(sorted(dscps)):
         mine, went = left.where(left["flow"] == flow), sent.where(sent["flow"] == flow)
         assert (went["mark"] >> 2 == dscp).all()
         found[dscp] = waits = Waits()

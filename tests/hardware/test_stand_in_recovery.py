@@ -159,7 +159,7 @@ def test_a_reason_is_one_that_an_engineer_would_give() -> None:
     _, figures = tried(out=erring_nic.connection(erring_nic.LOST_ALONE))
     first = (suite.FIRST_PSN["out"] + 19) % (1 << 24)
     assert figures.why[NOT_ALL].startswith(
-        f"queue pair 0x800001 goes back to PSN {first} and then sends {first + WINDOW} in place of "
+        f"queue pair 0x800000 goes back to PSN {first} and then sends {first + WINDOW} in place of "
         f"{first + 1}; go-back-N resends {first} to {first + WINDOW - 1}; "
     )
 
@@ -180,5 +180,5 @@ def test_a_capture_of_another_nic_is_judged(tmp_path: Path) -> None:
     found = suite.measured(Lab("software", device=device))
     assert found.responder.packets > 20
     assert len(found.responder.gaps) == 1
-    assert found.responder.gaps[0].pair == 0x1200
+    assert found.responder.gaps[0].pair == 0x1202
     assert WRONG_NAK in figures_of(found).missed

@@ -13,7 +13,7 @@ from tests.orchestrator.worlds import MS, US, Table, assembled, at, line_of_thre
 def parallel(**traffic: object) -> Table:
     """Two links between NIC and switch, the second one slow; two flows towards the sink."""
     plan = line_of_three()
-    plan["links"]["second"] = {"ends": ["nic", "switch"], "rate": 10**8, "delay": 7 * US}
+    plan["links"]["up2"] = {"ends": ["nic", "switch"], "rate": 10**8, "delay": 7 * US}
     plan["traffic"]["gen"] |= traffic
     return plan
 
@@ -21,19 +21,19 @@ def parallel(**traffic: object) -> Table:
 def test_parallel_links_have_names_of_their_own() -> None:
     recording = recorded(parallel())
     entities = {column.entity for column in recording.columns}
-    assert {"up:nic>switch", "up:switch>nic", "second:nic>switch", "switch.up"} <= entities
+    assert {"up:nic>switch", "up:switch>nic", "up2:nic>switch", "switch.up"} <= entities
     assert not {"nic>switch", "switch.nic", "nic.switch"} & entities
-    assert recording.column("second:nic>switch", "rate")[0] == 10**8
+    assert recording.column("up2:nic>switch", "rate")[0] == 10**8
 
 
-def test_without_via_the_first_of_parallel_links_is_taken() -> None:
+def test_without_via_of_parallel_links_the_first_by_name_is_taken() -> None:
     recording = recorded(parallel())
     assert recording.column("up:nic>switch", "frames_out")[-1] > 100
-    assert recording.column("second:nic>switch", "frames_out")[-1] == 0
+    assert recording.column("up2:nic>switch", "frames_out")[-1] == 0
 
 
 def test_via_chooses_the_way_there_and_the_way_back() -> None:
-    plan = parallel(via="second")
+    plan = parallel(via="up2")
     plan["nodes"]["nic"]["reaction_point"] = {"plugin": "qcn-rp"}
     plan["nodes"]["switch"]["service_rate"] = 10**7
     point = {"plugin": "qcn-cp", "sample_base": 1500, "set_point": 3000}
@@ -43,7 +43,7 @@ def test_via_chooses_the_way_there_and_the_way_back() -> None:
     assert recording.column("up:switch>nic", "frames_out")[-1] == 0
     sent = recording.column("switch.sink", "feedback_sent")[-1]
     assert sent > 0
-    assert 0 <= sent - recording.column("second:switch>nic", "frames_out")[-1] <= 1
+    assert 0 <= sent - recording.column("up2:switch>nic", "frames_out")[-1] <= 1
     assert recording.column("nic.rp0", "feedback_received")[-1] > 0
 
 

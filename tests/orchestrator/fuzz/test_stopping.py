@@ -138,7 +138,7 @@ def test_plans_that_a_target_ran_are_counted_apart_from_those_that_it_cannot(
     simulated = Registry.load().target("simulated")
     monkeypatch.setattr(gateware, "probe", lambda: None)
     monkeypatch.setattr(type(gateware), "run", lambda self, *how: simulated.run(*how))
-    for point in ("qcn-cp", "codel"):
+    for point in ("qcn-cp", "fecn-cp"):
         table = line_of_three()
         table["nodes"]["switch"] |= {"congestion_point": {"plugin": point}}
         table["nodes"]["nic"] |= {"reaction_point": {"plugin": "qcn-rp"}}

@@ -66,7 +66,7 @@ def ran(made: Table) -> tuple[Recording, dict[str, tuple[np.ndarray, np.ndarray]
     run_until(assembly, resolved.plan.duration + 1)
     w = assembly.world
     ports = {}
-    for row, port in enumerate(p.entity for p in resolved.plan.ports()):
+    for port, row in assembly.indices.port_rows.items():
         slot = int(w.captured[row])
         if slot >= 0:
             count = int(w.capture_count[slot, 0])

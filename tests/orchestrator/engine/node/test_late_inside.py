@@ -57,7 +57,7 @@ def test_no_event_for_what_is_inside_while_there_is_room() -> None:
     for entry in table["traffic"].values():
         entry["rate"] = LINK // 12
     pair = both(table)
-    assert late(pair[0]) == [f"rack.{name}" for name in ("h0", "h1", "h2", "h3", "d0", "d1")]
+    assert sorted(late(pair[0])) == [f"rack.{n}" for n in ("d0", "d1", "h0", "h1", "h2", "h3")]
     frames = pair[0].world.flows["frames_received"].sum()
     assert frames > 150
     assert calm(pair[0]) == 6
@@ -197,7 +197,7 @@ def test_two_switches_and_a_group() -> None:
     table["links"]["d1"]["ends"] = ["d1", "edge"]
     table["links"]["between"] = {"ends": ["rack", "edge"], "rate": LINK, "delay": 3 * US}
     pair = both(table, steps=21)
-    assert late(pair[0]) == ["rack.h0", "rack.h1", "edge.d0", "edge.d1"]
+    assert sorted(late(pair[0])) == ["edge.d0", "edge.d1", "rack.h0", "rack.h1"]
     assert calm(pair[0]) == 6
     assert saved(pair) > 300
     table["groups"] = {"all": ["d0", "d1"]}
